@@ -1,1 +1,7 @@
-
+//! The layers of ssh-cli.
+pub mod constants;
+pub mod effect;
+pub mod errors;
+pub mod model;
+pub mod secret;
+pub mod shell;

@@ -1,0 +1,44 @@
+//! Published limits and defaults, each with its unit in the name and its reason.
+
+/// Attempts an agent makes after the first, on exit 74 and only on that: enough to step over a restart, few enough not to
+/// hammer a host that is down.
+pub const AGENT_RETRY_MAX_RETRIES: u32 = 2;
+
+/// `--connect-timeout`: until the channel is open, all hops together. Three TCP SYN retransmissions fit (1 + 2 + 4 s).
+pub const CONNECT_TIMEOUT_SECS: u64 = 15;
+
+/// `--keepalive`: the interval of probes on a silent connection.
+pub const KEEPALIVE_SECS: u64 = 15;
+
+/// Unanswered probes that end the connection as lost, as in OpenSSH's `ServerAliveCountMax`.
+pub const KEEPALIVE_COUNT: u32 = 3;
+
+/// `--max-output`: bytes of one stream in the envelope. About 2,000 tokens: a page, not a log.
+pub const MAX_OUTPUT_BYTES: u64 = 8 * 1024;
+
+/// The most that is kept of one stream beside the envelope.
+pub const SPILL_MAX_BYTES: u64 = 256 * 1024 * 1024;
+
+/// How long a spilled stream is kept.
+pub const SPILL_KEEP_HOURS: u64 = 24;
+
+/// After the command's end: how long both streams must have been silent before a held-open one is let go.
+pub const HELD_OPEN_SILENCE_MS: u64 = 2000;
+
+/// A caught signal: TERM to the remote process, then this long to see it end.
+pub const SIGNAL_GRACE_MS: u64 = 700;
+
+/// `--timeout`: INT, this long, TERM, this long, KILL.
+pub const STOP_STEP_MS: u64 = 1000;
+
+/// After KILL: how long its end is waited for before it is reported as not seen.
+pub const STOP_CONFIRM_MS: u64 = 3000;
+
+/// Happy eyeballs: the head start of each address (RFC 8305 section 5).
+pub const CONNECTION_ATTEMPT_DELAY_MS: u64 = 250;
+
+/// The receive window of a channel: with a smaller one a long path, not the link, sets the speed.
+pub const CHANNEL_WINDOW_BYTES: u32 = 32 * 1024 * 1024;
+
+/// The most that `--script` or a secret may hold.
+pub const SCRIPT_MAX_BYTES: u64 = 16 * 1024 * 1024;

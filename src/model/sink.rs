@@ -1,0 +1,34 @@
+//! Where the command's output goes while it runs. `report` decides what that is; `operation` only feeds it.
+
+use std::future::Future;
+use std::io;
+
+use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::outcome::Warning;
+
+/// One of the two output streams of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Stream {
+    /// `SSH_MSG_CHANNEL_DATA` (RFC 4254 section 5.2).
+    Stdout,
+    /// `SSH_MSG_CHANNEL_EXTENDED_DATA` with type 1.
+    Stderr,
+}
+
+/// Takes the output. A failed write ends the run: [`io::ErrorKind::BrokenPipe`] is our reader's going away, anything else our
+/// own disk.
+pub trait Sink: Send {
+    /// Takes bytes of one stream, in order. May wait: that is the back-pressure. Dropping the future loses nothing that was
+    /// taken before.
+    fn write(&mut self, stream: Stream, data: Bytes) -> impl Future<Output = io::Result<()>> + Send;
+
+    /// A connection is about to be tried for the `number`-th time (from 1).
+    fn attempt(&mut self, number: u32);
+
+    /// Something worth saying, at the moment it was found.
+    fn warning(&mut self, warning: &Warning);
+}
