@@ -126,12 +126,14 @@ pub enum Fault {
     CwdUnavailable { path: String, problem: String },
     #[error("a part of the request did not arrive whole on the host: {problem}")]
     RequestIncomplete { problem: String },
+    #[error("the script could not be stored on the host: {problem}")]
+    StagingFailed { problem: String },
     #[error("this account allows SFTP only")]
     SftpOnly,
     #[error("the server broke the protocol: {problem}")]
     ServerViolation { problem: String },
     // Refusals.
-    #[error("the host key of {host} is not known: {key_type} {fingerprint}")]
+    #[error("the host key of {host} is not known: {key_type} {fingerprint}{}", if .known_types.is_empty() { String::new() } else { format!("; known of it: {known_types}") })]
     HostKeyUnknown { host: String, key_type: String, fingerprint: String, known_types: String },
     #[error("the host key of {host} has changed: {place} holds another {key_type} key than {fingerprint}")]
     HostKeyChanged { host: String, key_type: String, fingerprint: String, place: String },

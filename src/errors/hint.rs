@@ -44,6 +44,7 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
         Fault::ReceiptUnsupported { .. } => "run it without `--op`".to_owned(),
         Fault::NoPosixShell { options } => format!("run it without {options}: plain `exec` needs no POSIX shell"),
         Fault::CwdUnavailable { .. } => "check `--cwd` on the host".to_owned(),
+        Fault::StagingFailed { .. } => "make room in TMPDIR, or in /tmp, on the host".to_owned(),
         Fault::SftpOnly => "`ssh-cli scp` works with such an account".to_owned(),
         Fault::ServerViolation { .. } => "do not trust this server".to_owned(),
         Fault::HostKeyUnknown { fingerprint, .. } => format!(

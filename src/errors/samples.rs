@@ -48,6 +48,7 @@ pub fn all() -> Vec<Fault> {
         Fault::NoPosixShell { options: "x".into() },
         Fault::CwdUnavailable { path: "x".into(), problem: "x".into() },
         Fault::RequestIncomplete { problem: "x".into() },
+        Fault::StagingFailed { problem: "x".into() },
         Fault::SftpOnly,
         Fault::ServerViolation { problem: "x".into() },
         Fault::HostKeyUnknown { host: "x".into(), key_type: "x".into(), fingerprint: "x".into(), known_types: "x".into() },

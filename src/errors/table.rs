@@ -91,6 +91,7 @@ impl Fault {
             Self::NoPosixShell { .. } => permanent("no_posix_shell", Phase::Channel, exit::EX_UNAVAILABLE),
             Self::CwdUnavailable { .. } => permanent("cwd_unavailable", Phase::Channel, exit::EX_UNAVAILABLE),
             Self::RequestIncomplete { .. } => transient("request_incomplete", Phase::Channel),
+            Self::StagingFailed { .. } => permanent("staging_failed", Phase::Channel, exit::EX_UNAVAILABLE),
             Self::SftpOnly => permanent("sftp_only", Phase::Run, exit::EX_UNAVAILABLE),
             Self::ServerViolation { .. } => permanent("server_violation", Phase::Transfer, exit::EX_UNAVAILABLE),
             Self::HostKeyUnknown { .. } => permanent("host_key_unknown", Phase::HostKey, exit::EX_NOPERM),

@@ -36,6 +36,18 @@ pub enum Started {
     Unknown,
 }
 
+impl Started {
+    /// What is known of two attempts together: one that has begun is not undone by one that has not.
+    #[must_use]
+    pub fn or_earlier(self, earlier: Self) -> Self {
+        match (self, earlier) {
+            (Self::Yes, _) | (_, Self::Yes) => Self::Yes,
+            (Self::Unknown, _) | (_, Self::Unknown) => Self::Unknown,
+            (Self::No, Self::No) => Self::No,
+        }
+    }
+}
+
 /// What kind of failure it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

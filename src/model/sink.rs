@@ -29,6 +29,11 @@ pub trait Sink: Send {
     /// A connection is about to be tried for the `number`-th time (from 1).
     fn attempt(&mut self, number: u32);
 
+    /// Output was passed on that cannot be taken back: a further attempt would give it twice.
+    fn is_spent(&self) -> bool {
+        false
+    }
+
     /// Something worth saying, at the moment it was found.
     fn warning(&mut self, warning: &Warning);
 }

@@ -1,0 +1,118 @@
+//! One authentication as it goes: what was offered, what the server accepts, and what its answers mean.
+
+use russh::MethodSet;
+use russh::client::{AuthResult, Handle};
+
+use crate::connection::handler::Guard;
+use crate::connection::patience::Patience;
+use crate::connection::session::Progress;
+use crate::errors::Fault;
+use crate::model::outcome::Phase;
+use crate::target::Target;
+use crate::target::secrets::{Ask, SecretStore, Shape};
+
+/// An answer to one offer.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// In, by this method.
+    Accepted(String),
+    /// Not by this alone.
+    Refused,
+}
+
+pub(super) struct Attempt<'a> {
+    pub(super) handle: &'a mut Handle<Guard>,
+    pub(super) target: &'a Target,
+    pub(super) patience: &'a mut Patience,
+    pub(super) progress: &'a mut Progress,
+    /// What was offered, for the error.
+    pub(super) tried: Vec<String>,
+    /// What was accepted in part.
+    pub(super) partial: Vec<String>,
+    /// What the server last said that it accepts; `None` before its first answer.
+    pub(super) accepted: Option<Vec<String>>,
+}
+
+impl<'a> Attempt<'a> {
+    pub(super) fn new(
+        handle: &'a mut Handle<Guard>,
+        target: &'a Target,
+        patience: &'a mut Patience,
+        progress: &'a mut Progress,
+    ) -> Self {
+        Self { handle, target, patience, progress, tried: Vec::new(), partial: Vec::new(), accepted: None }
+    }
+
+    /// Until it has answered once, everything may be acceptable.
+    pub(super) fn server_accepts(&self, method: &str) -> bool {
+        self.accepted.as_ref().is_none_or(|accepted| accepted.iter().any(|name| name == method))
+    }
+
+    pub(super) fn address(&self) -> String {
+        self.progress.address.map_or_else(|| self.target.host.clone(), |address| address.to_string())
+    }
+
+    /// Asks without offering anything, to learn what is accepted (RFC 4252 section 5.2).
+    pub(super) async fn none(&mut self) -> Result<Answer, Fault> {
+        let address = self.address();
+        let asked = self.handle.authenticate_none(self.target.user.clone());
+        let result = self.patience.within(&address, Phase::Auth, asked).await?;
+        self.judge(result.map_err(|_| ()), "none".to_owned())
+    }
+
+    /// RFC 4252 section 8.
+    pub(super) async fn password(&mut self, secrets: &SecretStore) -> Result<Answer, Fault> {
+        let Some(source) = &self.target.password else { return Ok(Answer::Refused) };
+        let prompt = format!("Password of {}@{}", self.target.user, self.target.host);
+        let ask = Ask { what: "--password", prompt: &prompt, shape: Shape::Line };
+        let secret = self.patience.outside(secrets.get(source, ask)).await?;
+        let text = secret.expose_str().map_err(|_| Fault::SecretSourceEmpty {
+            what: "--password".to_owned(),
+            origin: "its source".to_owned(),
+            problem: "it is not UTF-8 text".to_owned(),
+        })?;
+        let address = self.address();
+        let asked = self.handle.authenticate_password(self.target.user.clone(), text);
+        let result = self.patience.within(&address, Phase::Auth, asked).await?;
+        self.tried.push("password".to_owned());
+        self.judge(result.map_err(|_| ()), "password".to_owned())
+    }
+
+    /// What the server's answer to an offer means. The error of `result`: the session takes nothing any more.
+    pub(super) fn judge(&mut self, result: Result<AuthResult, ()>, how: String) -> Result<Answer, Fault> {
+        match result {
+            Ok(AuthResult::Success) => Ok(Answer::Accepted(how)),
+            // russh reports a session that died as a refusal that names no method.
+            Err(()) => Err(self.gone()),
+            Ok(AuthResult::Failure { ref remaining_methods, .. })
+                if remaining_methods.is_empty() && self.handle.is_closed() =>
+            {
+                Err(self.gone())
+            }
+            Ok(AuthResult::Failure { remaining_methods, partial_success }) => {
+                if partial_success {
+                    self.partial.push(how);
+                }
+                self.accepted = Some(names(&remaining_methods));
+                Ok(Answer::Refused)
+            }
+        }
+    }
+
+    /// The connection ended meanwhile. Only the server's word makes it a refusal.
+    fn gone(&self) -> Fault {
+        match self.progress.link.server_word() {
+            Some(word) if word.to_ascii_lowercase().contains("authentication") => Fault::AuthFailed {
+                user: self.target.user.clone(),
+                reason: format!("the server said: {word}; offered: {}", self.tried.join(", ")),
+                tried: self.tried.clone(),
+                accepted: self.accepted.clone().unwrap_or_default(),
+            },
+            _ => Fault::ConnectionLost { phase: Phase::Auth, problem: self.progress.link.end_reason() },
+        }
+    }
+}
+
+fn names(methods: &MethodSet) -> Vec<String> {
+    methods.iter().map(String::from).collect()
+}

@@ -1,0 +1,101 @@
+//! Authentication (RFC 4252): the methods are rows of a table, tried in its order as long as the server accepts them.
+
+mod attempt;
+mod keyring;
+
+use russh::client::Handle;
+
+use attempt::{Answer, Attempt};
+pub use keyring::Keyring;
+
+use super::handler::Guard;
+use super::patience::Patience;
+use super::session::Progress;
+use crate::errors::Fault;
+use crate::target::Target;
+use crate::target::secrets::SecretStore;
+
+/// One way to authenticate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Method {
+    PublicKey,
+    Password,
+}
+
+/// The table, in the order in which the methods are tried: what costs nobody anything first.
+const METHODS: [Method; 2] = [Method::PublicKey, Method::Password];
+
+impl Method {
+    /// Its name in the protocol.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::PublicKey => "publickey",
+            Self::Password => "password",
+        }
+    }
+
+    /// Whether there is anything to offer.
+    fn available(self, target: &Target, keyring: &Keyring) -> bool {
+        match self {
+            Self::PublicKey => target.pubkey_enabled && keyring.may_offer(),
+            Self::Password => target.password_enabled && target.password.is_some(),
+        }
+    }
+}
+
+/// Authenticates; the result names the method, with the key where there was one.
+pub(super) async fn authenticate(
+    handle: &mut Handle<Guard>,
+    target: &Target,
+    keyring: &Keyring,
+    secrets: &SecretStore,
+    patience: &mut Patience,
+    progress: &mut Progress,
+) -> Result<String, Fault> {
+    let mut attempt = Attempt::new(handle, target, patience, progress);
+    let mut passed: Vec<Method> = Vec::new();
+    // A method may be asked for again after another was accepted in part, but never twice: the bound is the table's length.
+    loop {
+        let next = METHODS.into_iter().find(|method| {
+            !passed.contains(method) && method.available(target, keyring) && attempt.server_accepts(method.name())
+        });
+        let Some(method) = next else { break };
+        passed.push(method);
+        let answer = match method {
+            Method::PublicKey => keyring::offer(keyring, &mut attempt).await?,
+            Method::Password => attempt.password(secrets).await?,
+        };
+        if let Answer::Accepted(how) = answer {
+            return Ok(how);
+        }
+    }
+    if attempt.tried.is_empty()
+        && let Answer::Accepted(how) = attempt.none().await?
+    {
+        return Ok(how);
+    }
+    Err(failure(&attempt, keyring))
+}
+
+fn failure(attempt: &Attempt<'_>, keyring: &Keyring) -> Fault {
+    let user = attempt.target.user.clone();
+    let accepted = attempt.accepted.clone().unwrap_or_default();
+    let accepts = |name: &str| accepted.iter().any(|method| method == name);
+    if accepts("publickey")
+        && let Some(path) = keyring.locked().first()
+    {
+        return Fault::PassphraseRequired { path: path.clone() };
+    }
+    let wants_password = accepts("password") || accepts("keyboard-interactive");
+    if wants_password && !accepts("publickey") && attempt.target.password.is_none() {
+        return Fault::PasswordRequired { user };
+    }
+    let list = |items: &[String]| if items.is_empty() { "nothing".to_owned() } else { items.join(", ") };
+    let partial = if attempt.partial.is_empty() {
+        String::new()
+    } else {
+        format!("{} was accepted, and more is needed; ", attempt.partial.join(", "))
+    };
+    let reason = format!("{partial}the server accepts {}; offered: {}", list(&accepted), list(&attempt.tried));
+    Fault::AuthFailed { user, reason, tried: attempt.tried.clone(), accepted }
+}

@@ -1,0 +1,213 @@
+//! russh's callbacks: the host key is judged here, and what the server says on the way is kept.
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use russh::client::{DisconnectReason, Handler, Session};
+use russh::keys::ssh_key::certificate::CertType;
+use russh::keys::{Certificate, HashAlg, PublicKey, PublicKeyOrCertificate};
+
+use super::link::{HostKeySeen, Link};
+use crate::errors::{Fault, clean};
+use crate::model::outcome::Warning;
+use crate::model::request::HostKeyPolicy;
+use crate::target::known_hosts::{HostKeyRules, KnownHosts, Verdict, remember};
+
+/// An error of the session task: russh's, or a refusal of ours that must arrive as what it is.
+#[derive(Debug)]
+pub(super) enum LinkError {
+    Russh(russh::Error),
+    Refused(Box<Fault>),
+}
+
+impl From<russh::Error> for LinkError {
+    fn from(error: russh::Error) -> Self {
+        Self::Russh(error)
+    }
+}
+
+/// The client's side of one connection.
+pub(super) struct Guard {
+    pub(super) link: Arc<Link>,
+    pub(super) judge: Judge,
+}
+
+impl Handler for Guard {
+    type Error = LinkError;
+
+    async fn check_server_key(&mut self, shown: &PublicKeyOrCertificate) -> Result<bool, LinkError> {
+        match self.judge.judge(shown, &self.link) {
+            Ok(()) => Ok(true),
+            Err(fault) => Err(LinkError::Refused(Box::new(fault))),
+        }
+    }
+
+    async fn auth_banner(&mut self, banner: &str, _: &mut Session) -> Result<(), LinkError> {
+        self.link.banner(banner);
+        Ok(())
+    }
+
+    async fn disconnected(&mut self, reason: DisconnectReason<LinkError>) -> Result<(), LinkError> {
+        match reason {
+            DisconnectReason::ReceivedDisconnect(info) => self.link.disconnected_by_server(clean(&info.message)),
+            DisconnectReason::Error(LinkError::Russh(error)) => self.link.ended(describe(&error)),
+            DisconnectReason::Error(LinkError::Refused(fault)) => self.link.ended(fault.to_string()),
+        }
+        Ok(())
+    }
+}
+
+/// A session's end in our words, where russh's would puzzle.
+pub(super) fn describe(error: &russh::Error) -> String {
+    match error {
+        russh::Error::IO(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => "the server closed it".to_owned(),
+        russh::Error::IO(e) => e.to_string(),
+        russh::Error::Disconnect | russh::Error::HUP => "the server closed it".to_owned(),
+        russh::Error::KeepaliveTimeout => "the server stopped answering".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// What a host key is measured by.
+pub(super) struct Judge {
+    /// The name that messages use.
+    pub(super) host: String,
+    pub(super) rules: HostKeyRules,
+    pub(super) known: KnownHosts,
+}
+
+impl Judge {
+    fn judge(&self, shown: &PublicKeyOrCertificate, link: &Link) -> Result<(), Fault> {
+        let plain = shown.public_key();
+        let key = Shown::of(&plain)?;
+        let seen = |status| link.host_key(HostKeySeen { shown: format!("{} {}", key.key_type, key.fingerprint), status });
+        match self.rules.pinned(&key.blob) {
+            Some(true) => {
+                seen("pinned");
+                return Ok(());
+            }
+            Some(false) => {
+                seen("changed");
+                return Err(self.changed(key, "--host-key"));
+            }
+            None => {}
+        }
+        if self.rules.policy == HostKeyPolicy::Insecure {
+            seen("unchecked");
+            return Ok(());
+        }
+        if let Some(certificate) = shown.certificate()
+            && self.vouched(certificate, &key, &seen)?
+        {
+            seen("certificate");
+            return Ok(());
+        }
+        match self.known.verdict(&key.key_type, &key.blob) {
+            Verdict::Known(_) => seen("known"),
+            Verdict::Changed(place) => {
+                seen("changed");
+                return Err(self.changed(key, &place.to_string()));
+            }
+            Verdict::Revoked(place) => {
+                seen("revoked");
+                return Err(self.revoked(key, &place.to_string()));
+            }
+            Verdict::OtherType { known_types, .. } => {
+                seen("unknown");
+                return Err(self.unknown(key, &known_types));
+            }
+            Verdict::Unknown { known_types } if self.rules.policy == HostKeyPolicy::Strict => {
+                seen("unknown");
+                return Err(self.unknown(key, &known_types));
+            }
+            Verdict::Unknown { .. } => {
+                seen("added");
+                self.remember(&key, link);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a known authority vouches for the certificate. One that no authority here has signed leaves the judgement to
+    /// the plain key, as in OpenSSH.
+    fn vouched(&self, cert: &Certificate, key: &Shown, seen: &dyn Fn(&'static str)) -> Result<bool, Fault> {
+        let signer = Shown::of(&PublicKey::new(cert.signature_key().clone(), ""))?;
+        for candidate in [&signer, key] {
+            if let Some(place) = self.known.revoked(&candidate.blob) {
+                seen("revoked");
+                return Err(self.revoked(candidate.clone(), &place.to_string()));
+            }
+        }
+        if !self.known.authorities().iter().any(|authority| authority.blob == signer.blob) {
+            return Ok(false);
+        }
+        let subject = || self.host.clone();
+        if cert.cert_type() != CertType::Host {
+            return Err(Fault::CertPrincipal { subject: subject(), detail: "it is a user certificate".to_owned() });
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        if now < cert.valid_after() || now >= cert.valid_before() {
+            let detail = format!("{:?} is valid from {} to {} (Unix time)", cert.key_id(), cert.valid_after(), cert.valid_before());
+            return Err(Fault::CertExpired { subject: subject(), detail });
+        }
+        let principals = cert.valid_principals();
+        let name = self.rules.portless_name.as_deref().unwrap_or(&self.rules.lookup_name);
+        if !principals.is_empty() && !principals.iter().any(|p| p.eq_ignore_ascii_case(name)) {
+            let detail = format!("{:?} names {}, not {name}", cert.key_id(), principals.join(", "));
+            return Err(Fault::CertPrincipal { subject: subject(), detail });
+        }
+        let fingerprint = cert.signature_key().fingerprint(HashAlg::Sha256);
+        cert.validate_at(now, &[fingerprint]).map_err(|error| Fault::CertPrincipal {
+            subject: subject(),
+            detail: format!("{:?} does not hold: {error}", cert.key_id()),
+        })?;
+        Ok(true)
+    }
+
+    fn remember(&self, key: &Shown, link: &Link) {
+        let file = self.rules.user_files.first().map(|file| file.display().to_string()).unwrap_or_default();
+        let written = if self.known.is_complete() {
+            remember(&self.rules, &key.key_type, &key.blob).map_err(|error| error.to_string())
+        } else {
+            Err("a known_hosts file could not be read".to_owned())
+        };
+        let (code, message) = match written {
+            Ok(()) => ("host_key_added", format!("the host key of {} was added to {file}: {} {}", self.host, key.key_type, key.fingerprint)),
+            Err(problem) => ("host_key_not_added", format!("the host key of {} was accepted, and not remembered: {problem}", self.host)),
+        };
+        link.warn(Warning::new(code, message));
+    }
+
+    fn changed(&self, key: Shown, place: &str) -> Fault {
+        Fault::HostKeyChanged { host: self.host.clone(), key_type: key.key_type, fingerprint: key.fingerprint, place: place.to_owned() }
+    }
+
+    fn revoked(&self, key: Shown, place: &str) -> Fault {
+        Fault::HostKeyRevoked { host: self.host.clone(), key_type: key.key_type, fingerprint: key.fingerprint, place: place.to_owned() }
+    }
+
+    fn unknown(&self, key: Shown, known_types: &[String]) -> Fault {
+        Fault::HostKeyUnknown {
+            host: self.host.clone(),
+            key_type: key.key_type,
+            fingerprint: key.fingerprint,
+            known_types: known_types.join(", "),
+        }
+    }
+}
+
+/// A key as `known_hosts` would have it.
+#[derive(Clone)]
+struct Shown {
+    key_type: String,
+    blob: Vec<u8>,
+    fingerprint: String,
+}
+
+impl Shown {
+    fn of(key: &PublicKey) -> Result<Self, Fault> {
+        let blob = key.to_bytes().map_err(|e| Fault::ServerViolation { problem: format!("host key: {e}") })?;
+        let fingerprint = key.fingerprint(HashAlg::Sha256).to_string();
+        Ok(Self { key_type: key.algorithm().as_str().to_owned(), blob, fingerprint })
+    }
+}

@@ -1,0 +1,101 @@
+//! russh's configuration: what was measured to be fast, and the host key algorithms ordered by what is known of the host.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use russh::client::Config;
+use russh::keys::{Algorithm, EcdsaCurve, HashAlg};
+use russh::{Limits, Preferred, SshId, cipher, compression};
+
+use crate::constants::CHANNEL_WINDOW_BYTES;
+
+/// AES-GCM counts blocks, not bytes (RFC 5647 section 7.1 with 2^32 blocks and room to spare); chacha20's 1 GiB is not reached
+/// before, since rekeying by time comes every hour in any case.
+const REKEY_BYTES: usize = 1 << 30;
+
+/// The host key algorithms that are offered, in OpenSSH's order, without SHA-1.
+const HOST_KEY_ALGORITHMS: [Algorithm; 6] = [
+    Algorithm::Ed25519,
+    Algorithm::Ecdsa { curve: EcdsaCurve::NistP256 },
+    Algorithm::Ecdsa { curve: EcdsaCurve::NistP384 },
+    Algorithm::Ecdsa { curve: EcdsaCurve::NistP521 },
+    Algorithm::Rsa { hash: Some(HashAlg::Sha512) },
+    Algorithm::Rsa { hash: Some(HashAlg::Sha256) },
+];
+
+/// Ciphers by measured speed, AES-GCM first.
+const CIPHERS: [cipher::Name; 6] = [
+    cipher::AES_128_GCM,
+    cipher::AES_256_GCM,
+    cipher::CHACHA20_POLY1305,
+    cipher::AES_256_CTR,
+    cipher::AES_192_CTR,
+    cipher::AES_128_CTR,
+];
+
+/// The configuration for one connection. `known_types`: key types of this host that `known_hosts` has, as in its lines;
+/// `certificates`: a certificate authority is known for it.
+pub(super) fn config(known_types: &[String], certificates: bool, keepalive: Option<(Duration, u32)>) -> Config {
+    let order = host_key_order(known_types);
+    let mut config = Config {
+        client_id: SshId::Standard(Cow::Borrowed(concat!("SSH-2.0-ssh-cli_", env!("CARGO_PKG_VERSION")))),
+        window_size: CHANNEL_WINDOW_BYTES,
+        maximum_packet_size: 32_768,
+        channel_buffer_size: 100,
+        nodelay: true,
+        inactivity_timeout: None,
+        limits: Limits {
+            rekey_write_limit: REKEY_BYTES,
+            rekey_read_limit: REKEY_BYTES,
+            rekey_time_limit: Duration::from_hours(1),
+        },
+        preferred: Preferred {
+            key: Cow::Owned(order.clone()),
+            cipher: Cow::Borrowed(&CIPHERS),
+            compression: Cow::Borrowed(&[compression::NONE]),
+            ..Preferred::DEFAULT
+        },
+        ..Config::default()
+    };
+    if certificates {
+        config.preferred.host_key_certificates = Cow::Owned(order);
+    }
+    if let Some((interval, count)) = keepalive {
+        config.keepalive_interval = Some(interval);
+        config.keepalive_max = count as usize;
+    }
+    config
+}
+
+/// Known types first, so that the server shows the key that can be checked; the order is else kept.
+fn host_key_order(known_types: &[String]) -> Vec<Algorithm> {
+    let is_known = |algorithm: &Algorithm| {
+        let name = match algorithm {
+            Algorithm::Rsa { .. } => "ssh-rsa",
+            other => other.as_str(),
+        };
+        known_types.iter().any(|known| known == name)
+    };
+    let (mut order, rest): (Vec<_>, Vec<_>) = HOST_KEY_ALGORITHMS.into_iter().partition(is_known);
+    order.extend(rest);
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_known_by_its_rsa_key_is_asked_for_that_first() {
+        let order = host_key_order(&["ssh-rsa".to_owned()]);
+        assert_eq!(order[0], Algorithm::Rsa { hash: Some(HashAlg::Sha512) });
+        assert_eq!(order[1], Algorithm::Rsa { hash: Some(HashAlg::Sha256) });
+        assert_eq!(order[2], Algorithm::Ed25519);
+        assert_eq!(order.len(), HOST_KEY_ALGORITHMS.len());
+    }
+
+    #[test]
+    fn sha1_is_never_offered() {
+        assert!(!HOST_KEY_ALGORITHMS.contains(&Algorithm::Rsa { hash: None }));
+    }
+}

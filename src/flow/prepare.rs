@@ -1,0 +1,253 @@
+//! What can be settled before the network is touched: the local files, the secrets that are sent, the text of the request.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+
+use bytes::Bytes;
+
+use crate::constants::SCRIPT_MAX_BYTES;
+use crate::errors::Fault;
+use crate::model::outcome::Warning;
+use crate::model::request::{RemoteCommand, RunOptions, ScriptSource, StdinMode};
+use crate::operation::exec::verdict::Terms;
+use crate::operation::exec::{Input, Plan, start};
+use crate::secret::Secret;
+use crate::shell;
+use crate::target::Target;
+use crate::target::secrets::{Ask, SecretStore, Shape};
+
+/// A request in bytes, and what its judgement needs to know.
+pub(super) struct Prepared {
+    request: Vec<u8>,
+    prelude: Bytes,
+    nonce: Option<String>,
+    pty: bool,
+    input: Source,
+    pub(super) terms: Terms,
+}
+
+/// The caller's input, and where it began if it can be read again from there.
+struct Source {
+    file: Option<File>,
+    begin: Option<u64>,
+}
+
+impl Prepared {
+    /// The plan of one attempt. The error: the input cannot be duplicated, or brought back to where it began.
+    pub(super) fn plan(&self) -> std::io::Result<Plan> {
+        let input = match &self.input.file {
+            None => Input::Closed,
+            Some(file) => {
+                if let Some(begin) = self.input.begin {
+                    (&*file).seek(SeekFrom::Start(begin))?;
+                }
+                Input::File(file.try_clone()?)
+            }
+        };
+        Ok(Plan {
+            request: self.request.clone(),
+            prelude: self.prelude.clone(),
+            nonce: self.nonce.clone(),
+            pty: self.pty,
+            input,
+        })
+    }
+
+    /// Whether a second attempt would send the same input.
+    pub(super) fn is_repeatable(&self) -> bool {
+        self.input.file.is_none() || self.input.begin.is_some()
+    }
+}
+
+/// Looks at our standard input where nothing would read it: a file was probably meant, and is an error; a pipe with data
+/// waiting is worth a warning.
+pub(super) fn guard_stdin(stdin: &StdinMode) -> Result<Option<Warning>, Fault> {
+    if *stdin != (StdinMode::Closed { guard: true }) {
+        return Ok(None);
+    }
+    let ours = std::io::stdin();
+    let fd = ours.as_fd();
+    let Ok(stat) = rustix::fs::fstat(fd) else { return Ok(None) };
+    let kind = rustix::fs::FileType::from_raw_mode(stat.st_mode);
+    if kind.is_file() && stat.st_size > 0 {
+        let at_start = rustix::fs::seek(fd, rustix::fs::SeekFrom::Current(0)) == Ok(0);
+        return if at_start { Err(Fault::StdinAmbiguous) } else { Ok(None) };
+    }
+    if kind.is_fifo() && rustix::io::ioctl_fionread(fd).is_ok_and(|waiting| waiting > 0) {
+        let message = "data waits on standard input, and it is not read; `--stdin` sends it, `-n` says that it is not meant";
+        return Ok(Some(Warning::new("stdin_ignored", message)));
+    }
+    Ok(None)
+}
+
+/// Reads and renders everything that the run needs from here.
+pub(super) async fn prepare(run: &RunOptions, target: &Target, secrets: &SecretStore, nonce: &str) -> Result<Prepared, Fault> {
+    let input = open_input(&run.stdin)?;
+    let shell_options = shell_options(run);
+    let terms = Terms {
+        no_exit_status: run.no_exit_status,
+        cwd: run.cwd.as_deref().map(|cwd| cwd.to_string_lossy().into_owned()).unwrap_or_default(),
+        user: target.user.clone(),
+        shell_options,
+    };
+    if terms.shell_options.is_empty() {
+        let request = command_text(&run.command)?;
+        return Ok(Prepared { request, prelude: Bytes::new(), nonce: None, pty: run.pty, input, terms });
+    }
+    let mut exports: Vec<(&str, Secret)> =
+        run.env.iter().map(|pair| (pair.name.as_str(), Secret::new(pair.value.as_bytes().to_vec()))).collect();
+    for pair in &run.secret_env {
+        let what = format!("--secret-env {}", pair.name);
+        exports.push((&pair.name, secrets.get(&pair.source, Ask { what: &what, prompt: &pair.name, shape: Shape::Line }).await?));
+    }
+    let script = run.script.as_ref().map(Script::read).transpose()?;
+    let words = command_text(&run.command)?;
+    let body = match &script {
+        Some(script) => start::Body::Script {
+            bytes: script.text.len(),
+            interpreter: (&script.interpreter.0, script.interpreter.1.as_deref()),
+            name: &script.name,
+            arguments: &words,
+        },
+        None => start::Body::Command(&words),
+    };
+    let start = start::Start { nonce, cwd: run.cwd.as_deref(), exports, login: run.login, pty: run.pty, body };
+    let mut prelude = start::program(&start).map_err(nul)?;
+    let request = start::loader(&prelude);
+    if let Some(script) = script {
+        prelude.extend_from_slice(&script.text);
+    }
+    Ok(Prepared { request, prelude: prelude.into(), nonce: Some(nonce.to_owned()), pty: run.pty, input, terms })
+}
+
+fn nul(_: shlex::QuoteError) -> Fault {
+    Fault::Usage { message: "a NUL byte cannot be part of a command or of an environment".to_owned() }
+}
+
+/// The options that plain exec cannot serve. `--pty` alone can: it is a request of its own.
+fn shell_options(run: &RunOptions) -> Vec<&'static str> {
+    let table = [
+        (run.script.is_some(), "--script"),
+        (run.cwd.is_some(), "--cwd"),
+        (!run.env.is_empty(), "--env"),
+        (!run.secret_env.is_empty(), "--secret-env"),
+        (run.login, "--login"),
+    ];
+    table.into_iter().filter_map(|(given, name)| given.then_some(name)).collect()
+}
+
+fn command_text(command: &RemoteCommand) -> Result<Vec<u8>, Fault> {
+    match command {
+        RemoteCommand::Text(text) => Ok(text.clone().into_vec()),
+        RemoteCommand::Argv(words) => shell::join(words).map_err(nul),
+        RemoteCommand::Nothing => Ok(Vec::new()),
+    }
+}
+
+fn open_input(stdin: &StdinMode) -> Result<Source, Fault> {
+    let file = match stdin {
+        StdinMode::Closed { .. } => return Ok(Source { file: None, begin: None }),
+        StdinMode::Inherit => own_stdin()?,
+        StdinMode::File(path) => open(path)?,
+    };
+    let regular = file.metadata().is_ok_and(|meta| meta.is_file());
+    let begin = if regular { (&file).stream_position().ok() } else { None };
+    Ok(Source { file: Some(file), begin })
+}
+
+fn own_stdin() -> Result<File, Fault> {
+    let copy = std::io::stdin().as_fd().try_clone_to_owned();
+    Ok(File::from(copy.map_err(|error| unreadable(Path::new("standard input"), &error))?))
+}
+
+/// Opens a local source for reading; a directory is none.
+fn open(path: &Path) -> Result<File, Fault> {
+    let file = File::open(path).map_err(|e| unreadable(path, &e))?;
+    if file.metadata().is_ok_and(|meta| meta.is_dir()) {
+        return Err(Fault::SourceIsDirectory { path: path.display().to_string() });
+    }
+    Ok(file)
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Fault {
+    Fault::SourceNotFound { path: path.display().to_string(), problem: error.to_string() }
+}
+
+/// A script, read whole.
+struct Script {
+    text: Vec<u8>,
+    name: String,
+    /// The `#!` line, split as the kernel does: the program and at most one argument.
+    interpreter: (OsString, Option<OsString>),
+}
+
+impl Script {
+    fn read(source: &ScriptSource) -> Result<Self, Fault> {
+        let (mut file, path) = match source {
+            ScriptSource::File(path) => (open(path)?, path.as_path()),
+            ScriptSource::Stdin => (own_stdin()?, Path::new("standard input"))
+        };
+        let mut text = Vec::new();
+        Read::by_ref(&mut file).take(SCRIPT_MAX_BYTES + 1).read_to_end(&mut text).map_err(|e| unreadable(path, &e))?;
+        if text.len() as u64 > SCRIPT_MAX_BYTES {
+            return Err(match source {
+                ScriptSource::Stdin => Fault::StdinTooLarge { limit: SCRIPT_MAX_BYTES },
+                ScriptSource::File(_) => Fault::SourceNotFound {
+                    path: path.display().to_string(),
+                    problem: format!("a script may have {SCRIPT_MAX_BYTES} bytes"),
+                },
+            });
+        }
+        let name = match source {
+            ScriptSource::File(path) => safe_name(path),
+            ScriptSource::Stdin => "script".to_owned(),
+        };
+        Ok(Self { interpreter: interpreter(&text), text, name })
+    }
+}
+
+/// The script's name on the other side: what people will see in its messages, and nothing that a shell could misread.
+fn safe_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let kept: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' }).take(64).collect();
+    if kept.is_empty() || kept.starts_with(['-', '.']) { format!("script{kept}") } else { kept }
+}
+
+fn interpreter(text: &[u8]) -> (OsString, Option<OsString>) {
+    let plain = || (OsString::from("sh"), None);
+    let Some(line) = text.strip_prefix(b"#!") else { return plain() };
+    let line = line.split(|b| *b == b'\n').next().unwrap_or_default().trim_ascii();
+    let mut words = line.splitn(2, |b| *b == b' ' || *b == b'\t');
+    let Some(program) = words.next().filter(|program| !program.is_empty()) else { return plain() };
+    let argument = words.next().map(<[u8]>::trim_ascii).filter(|argument| !argument.is_empty());
+    (OsStr::from_bytes(program).to_owned(), argument.map(|argument| OsStr::from_bytes(argument).to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(text: &str) -> (String, Option<String>) {
+        let (program, argument) = interpreter(text.as_bytes());
+        (program.into_string().unwrap(), argument.map(|a| a.into_string().unwrap()))
+    }
+
+    #[test]
+    fn the_interpreter_line_is_split_as_the_kernel_does() {
+        assert_eq!(split("echo hi\n"), ("sh".into(), None));
+        assert_eq!(split("#!/bin/bash\n"), ("/bin/bash".into(), None));
+        assert_eq!(split("#! /usr/bin/env  -S python3 -u \nx"), ("/usr/bin/env".into(), Some("-S python3 -u".into())));
+        assert_eq!(split("#!\n"), ("sh".into(), None));
+    }
+
+    #[test]
+    fn a_scripts_name_is_harmless() {
+        assert_eq!(safe_name(Path::new("/tmp/de ploy;$(x).sh")), "de_ploy___x_.sh");
+        assert_eq!(safe_name(Path::new("-rf")), "script-rf");
+        assert_eq!(safe_name(Path::new("..")), "script");
+    }
+}

@@ -1,0 +1,113 @@
+//! Finds the start program's mark in standard output and takes it out; everything else passes unchanged.
+
+use bytes::{Bytes, BytesMut};
+
+use super::facts::Mark;
+
+/// The words after the nonce; each ends with `;`.
+const WORDS: [(&[u8], Mark); 4] =
+    [(b"start;", Mark::Start), (b"cwd;", Mark::Cwd), (b"short;", Mark::Short), (b"staging;", Mark::Staging)];
+
+/// Looks for `NONCE:WORD;` once.
+#[derive(Debug)]
+pub struct Scanner {
+    nonce: Vec<u8>,
+    held: BytesMut,
+    found: Option<Mark>,
+}
+
+impl Scanner {
+    /// `nonce`: what the start program was given; unguessable, so that nothing else can print it.
+    pub fn new(nonce: &str) -> Self {
+        Self { nonce: format!("{nonce}:").into_bytes(), held: BytesMut::new(), found: None }
+    }
+
+    /// The mark, once it was seen.
+    pub fn found(&self) -> Option<Mark> {
+        self.found
+    }
+
+    /// Takes output in, gives out what is certainly not the mark.
+    pub fn pass(&mut self, data: Bytes) -> Bytes {
+        if self.found.is_some() {
+            return data;
+        }
+        self.held.extend_from_slice(&data);
+        let Some(at) = position(&self.held, &self.nonce) else {
+            // Keep what may be the beginning of the nonce.
+            let keep = (1..self.nonce.len()).rev().find(|n| self.held.ends_with(&self.nonce[..*n])).unwrap_or(0);
+            return self.held.split_to(self.held.len() - keep).freeze();
+        };
+        let rest = &self.held[at + self.nonce.len()..];
+        let word = WORDS.iter().find(|(word, _)| rest.starts_with(word));
+        if let Some((word, mark)) = word {
+            self.found = Some(*mark);
+            let mut out = self.held.split();
+            let after = out.split_off(at + self.nonce.len() + word.len());
+            out.truncate(at);
+            out.extend_from_slice(&after);
+            return out.freeze();
+        }
+        self.held.split_to(at).freeze()
+    }
+
+    /// What is still held when the stream ends.
+    pub fn rest(&mut self) -> Bytes {
+        self.held.split().freeze()
+    }
+}
+
+fn position(haystack: &[u8], needle: &[u8]) -> Option<usize> {
+    haystack.windows(needle.len()).position(|window| window == needle)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const NONCE: &str = "5f0c1a";
+
+    fn through(pieces: &[&[u8]]) -> (Vec<u8>, Option<Mark>) {
+        let mut scanner = Scanner::new(NONCE);
+        let mut out = Vec::new();
+        for piece in pieces {
+            out.extend_from_slice(&scanner.pass(Bytes::copy_from_slice(piece)));
+        }
+        out.extend_from_slice(&scanner.rest());
+        (out, scanner.found())
+    }
+
+    #[test]
+    fn the_mark_goes_and_the_noise_around_it_stays() {
+        let (out, mark) = through(&[b"motd\n5f0c1a:start;hello\n"]);
+        assert_eq!((out.as_slice(), mark), (&b"motd\nhello\n"[..], Some(Mark::Start)));
+    }
+
+    #[test]
+    fn a_second_mark_is_the_commands_own_output() {
+        let (out, _) = through(&[b"5f0c1a:start;", b"5f0c1a:cwd;"]);
+        assert_eq!(out, b"5f0c1a:cwd;");
+    }
+
+    #[test]
+    fn a_nonce_without_a_word_is_kept_back_and_then_given() {
+        let (out, mark) = through(&[b"5f0c1a:other"]);
+        assert_eq!((out.as_slice(), mark), (&b"5f0c1a:other"[..], None));
+    }
+
+    proptest! {
+        #[test]
+        fn any_cutting_into_pieces_gives_the_same(noise in "[5f0c1a:;st]{0,12}", cuts in proptest::collection::vec(0_usize..60, 0..6)) {
+            let whole = format!("{noise}\u{1}{NONCE}:start;tail{noise}").into_bytes();
+            let mut at: Vec<usize> = cuts.iter().map(|c| c % (whole.len() + 1)).collect();
+            at.push(0);
+            at.push(whole.len());
+            at.sort_unstable();
+            let pieces: Vec<&[u8]> = at.windows(2).map(|w| &whole[w[0]..w[1]]).collect();
+            let (out, mark) = through(&pieces);
+            prop_assert_eq!(mark, Some(Mark::Start));
+            prop_assert_eq!(out, format!("{noise}\u{1}tail{noise}").into_bytes());
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Running one command on a session channel.
+//!
+//! [`run`] sees, [`verdict`] judges: what was seen is written down as facts, and only a pure function turns them into a claim.
+
+pub mod facts;
+mod input;
+mod marker;
+mod run;
+pub mod start;
+mod stop;
+pub mod verdict;
+
+#[cfg(test)]
+mod verdict_tests;
+
+pub use input::Input;
+pub use run::{Limits, Plan, run};

@@ -1,0 +1,328 @@
+//! The loop around one command: everything that arrives is taken, whatever we wait for at the same time.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::facts::{Ending, Facts, StopCause};
+use super::input::{Feed, Input, feed};
+use super::marker::Scanner;
+use super::stop::Stopping;
+use crate::connection::Session;
+use crate::connection::channel::{ChannelEvent, ChannelReader, ChannelWriter, PtyModes};
+use crate::constants::HELD_OPEN_SILENCE_MS;
+use crate::errors::{Caught, Limit};
+use crate::model::sink::{Sink, Stream};
+
+/// How long a blocked reader of our output may take while the command is being stopped.
+const BLOCKED_OUTPUT_GRACE: Duration = Duration::from_millis(200);
+
+/// One command, ready to be asked for.
+#[derive(Debug)]
+pub struct Plan {
+    /// The exec request.
+    pub request: Vec<u8>,
+    /// What is sent on standard input before the caller's input.
+    pub prelude: Bytes,
+    /// The nonce of the start program, in shell mode.
+    pub nonce: Option<String>,
+    /// Ask for a terminal.
+    pub pty: bool,
+    /// The caller's input.
+    pub input: Input,
+}
+
+/// When we stop it ourselves.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits {
+    /// `--timeout`, from the request on.
+    pub timeout: Option<Duration>,
+    /// `--deadline`: the moment, and how long it was when the invocation began.
+    pub deadline: Option<(Instant, Duration)>,
+}
+
+impl Limits {
+    /// Whichever is over first.
+    fn first(&self) -> Option<(Instant, Limit, Duration)> {
+        let timeout = self.timeout.and_then(|t| Some((Instant::now().checked_add(t)?, Limit::Timeout, t)));
+        let deadline = self.deadline.map(|(at, span)| (at, Limit::Deadline, span));
+        [timeout, deadline].into_iter().flatten().min_by_key(|(at, ..)| *at)
+    }
+}
+
+/// Runs the command and reports what was seen. `signals` brings the signals that reach us.
+pub async fn run<S: Sink>(
+    session: &Session,
+    (reader, writer): (ChannelReader, ChannelWriter),
+    plan: Plan,
+    limits: Limits,
+    sink: &mut S,
+    signals: &mut mpsc::Receiver<Caught>,
+) -> Facts {
+    let sent_before = session.link().bytes_sent();
+    let mut runner = Runner {
+        session,
+        reader,
+        writer: Arc::new(writer),
+        sink,
+        signals,
+        scanner: plan.nonce.as_deref().map(Scanner::new),
+        gate: None,
+        limit: limits.first(),
+        replies: VecDeque::new(),
+        stopping: None,
+        discard: false,
+        quiet: None,
+        facts: Facts::default(),
+    };
+    if runner.request(&plan).await.is_err() {
+        runner.facts.ending = Ending::Lost(session.link().end_reason());
+    } else {
+        runner.follow(plan).await;
+    }
+    runner.facts.request_written = session.link().bytes_sent() > sent_before;
+    runner.facts
+}
+
+/// Which request a reply belongs to.
+enum Asked {
+    Pty,
+    Exec,
+}
+
+struct Runner<'a, S> {
+    session: &'a Session,
+    reader: ChannelReader,
+    writer: Arc<ChannelWriter>,
+    sink: &'a mut S,
+    signals: &'a mut mpsc::Receiver<Caught>,
+    scanner: Option<Scanner>,
+    gate: Option<oneshot::Sender<()>>,
+    limit: Option<(Instant, Limit, Duration)>,
+    replies: VecDeque<Asked>,
+    stopping: Option<Stopping>,
+    /// Output is read and dropped: whoever should take it does not.
+    discard: bool,
+    /// Runs after the command's end while its streams stay open; done when they have been silent for long enough.
+    quiet: Option<Pin<Box<dyn Future<Output = ()> + Send + 'a>>>,
+    facts: Facts,
+}
+
+impl<'a, S: Sink> Runner<'a, S> {
+    async fn request(&mut self, plan: &Plan) -> Result<(), crate::connection::channel::SessionEnded> {
+        if plan.pty {
+            let modes = if plan.nonce.is_some() { PtyModes::Transparent } else { PtyModes::Default };
+            self.writer.request_pty(modes).await?;
+            self.replies.push_back(Asked::Pty);
+        }
+        self.writer.exec(&plan.request).await?;
+        self.replies.push_back(Asked::Exec);
+        Ok(())
+    }
+
+    async fn follow(&mut self, plan: Plan) {
+        let gate = (plan.pty && plan.nonce.is_some()).then(|| {
+            let (open, gate) = oneshot::channel();
+            self.gate = Some(open);
+            gate
+        });
+        let parts = Feed { prelude: plan.prelude, gate, input: plan.input, pty: plan.pty };
+        let mut feeder = tokio::spawn(feed(Arc::clone(&self.writer), parts));
+        let mut feeding = true;
+        while self.facts.ending == Ending::Open && !self.complete() {
+            let stop_at = self.stopping.as_ref().map(Stopping::next_at);
+            let limit_at = self.limit.map(|(at, ..)| at);
+            tokio::select! {
+                event = self.reader.next() => self.take(event).await,
+                Some(signal) = self.signals.recv() => self.signalled(signal).await,
+                () = at(limit_at), if self.stopping.is_none() => self.limit_is_over().await,
+                () = at(stop_at), if stop_at.is_some() => self.stop_step().await,
+                () = when(&mut self.quiet), if self.quiet.is_some() => self.facts.ending = Ending::LetGo,
+                fed = &mut feeder, if feeding => {
+                    feeding = false;
+                    if let Ok(Err(error)) = fed {
+                        self.stop(StopCause::Input(error)).await;
+                    }
+                }
+            }
+        }
+        feeder.abort();
+        self.flush_scanner().await;
+        if !matches!(self.facts.ending, Ending::Closed | Ending::Lost(_)) {
+            // Whether the session still takes it or not: the connection is closed next.
+            let _ = self.writer.close().await;
+        }
+    }
+
+    /// The command has ended and everything it wrote is here.
+    fn complete(&self) -> bool {
+        self.facts.refused || (self.facts.ended() && self.facts.eof)
+    }
+
+    async fn take(&mut self, event: ChannelEvent) {
+        match event {
+            ChannelEvent::Data(stream, data) => {
+                self.quiet = None;
+                self.output(stream, data).await;
+            }
+            ChannelEvent::Granted | ChannelEvent::Refused => {
+                let granted = matches!(event, ChannelEvent::Granted);
+                match self.replies.pop_front() {
+                    Some(Asked::Pty) => self.facts.pty_refused = !granted,
+                    Some(Asked::Exec) if granted => self.facts.granted = true,
+                    Some(Asked::Exec) => self.facts.refused = true,
+                    None => {}
+                }
+            }
+            // A server that sends several is not believed twice.
+            ChannelEvent::ExitStatus(status) => {
+                if !self.facts.ended() {
+                    self.facts.exit_status = Some(status);
+                }
+            }
+            ChannelEvent::ExitSignal(signal) => {
+                if !self.facts.ended() {
+                    self.facts.exit_signal = Some(signal);
+                }
+            }
+            ChannelEvent::Eof => self.facts.eof = true,
+            ChannelEvent::Closed => self.facts.ending = Ending::Closed,
+            ChannelEvent::Lost(reason) => self.facts.ending = Ending::Lost(reason),
+        }
+        if self.facts.ended() && !self.facts.eof && self.quiet.is_none() {
+            self.quiet = Some(Box::pin(quiet(self.session)));
+        }
+    }
+
+    async fn output(&mut self, stream: Stream, data: Bytes) {
+        let data = match (stream, &mut self.scanner) {
+            (Stream::Stdout, Some(scanner)) => {
+                let passed = scanner.pass(data);
+                self.facts.mark = scanner.found();
+                passed
+            }
+            (_, _) => data,
+        };
+        if self.facts.mark.is_some()
+            && let Some(open) = self.gate.take()
+        {
+            // A feeder that is gone needs no gate.
+            let _ = open.send(());
+        }
+        self.deliver(stream, data).await;
+    }
+
+    async fn deliver(&mut self, stream: Stream, data: Bytes) {
+        if data.is_empty() {
+            return;
+        }
+        self.facts.output = true;
+        match stream {
+            Stream::Stdout => self.facts.stdout_opening.add(&data),
+            Stream::Stderr => self.facts.stderr_opening.add(&data),
+        }
+        if self.discard {
+            return;
+        }
+        let limit_at = self.limit.map(|(at, ..)| at);
+        let stopping = self.stopping.is_some();
+        tokio::select! {
+            biased;
+            written = self.sink.write(stream, data) => {
+                if let Err(error) = written {
+                    self.discard = true;
+                    self.stop(StopCause::Output(error)).await;
+                }
+            }
+            // From here on: somebody holds our output up. Nothing else can be read meanwhile, so these come first.
+            Some(signal) = self.signals.recv() => {
+                self.discard = true;
+                self.signalled(signal).await;
+            }
+            () = at(limit_at), if !stopping => {
+                self.discard = true;
+                self.limit_is_over().await;
+            }
+            () = sleep(BLOCKED_OUTPUT_GRACE), if stopping => self.discard = true,
+        }
+    }
+
+    async fn flush_scanner(&mut self) {
+        if let Some(mut scanner) = self.scanner.take() {
+            let rest = scanner.rest();
+            self.deliver(Stream::Stdout, rest).await;
+        }
+    }
+
+    async fn signalled(&mut self, signal: Caught) {
+        if self.stopping.is_some() {
+            // The second one: at once.
+            self.facts.ending = Ending::GaveUp;
+            return;
+        }
+        self.stop(StopCause::Signal(signal)).await;
+    }
+
+    async fn limit_is_over(&mut self) {
+        let Some((_, limit, span)) = self.limit.take() else { return };
+        if self.facts.ended() {
+            // It ended by itself; what still writes is something it left behind.
+            self.facts.ending = Ending::LetGo;
+            return;
+        }
+        self.stop(StopCause::Limit(limit, span)).await;
+    }
+
+    async fn stop(&mut self, cause: StopCause) {
+        if self.stopping.is_some() {
+            return;
+        }
+        self.stopping = Some(Stopping::for_cause(&cause));
+        self.facts.stopped = Some(cause);
+        self.stop_step().await;
+    }
+
+    async fn stop_step(&mut self) {
+        match self.stopping.as_mut().and_then(Stopping::step) {
+            Some(signal) if !self.facts.ended() => {
+                // A session that is gone shows itself to the reader.
+                let _ = self.writer.signal(signal).await;
+            }
+            Some(_) => {}
+            None => self.facts.ending = Ending::GaveUp,
+        }
+    }
+}
+
+/// Done when both streams have been silent for two seconds after a probe, sent into that silence, was answered: nothing the
+/// server sent before can still be on its way. Begun anew with every byte.
+async fn quiet(session: &Session) {
+    let silence = Duration::from_millis(HELD_OPEN_SILENCE_MS);
+    let begun = Instant::now();
+    sleep(silence / 2).await;
+    if session.ping().await.is_err() {
+        // The reader sees the loss; silence is no longer the question.
+        std::future::pending::<()>().await;
+    }
+    sleep_until(begun + silence).await;
+}
+
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn when(future: &mut Option<Pin<Box<dyn Future<Output = ()> + Send + '_>>>) {
+    match future {
+        Some(future) => future.await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,230 @@
+//! Shell mode: a command that needs a directory, an environment, a login shell or a script is started by a small POSIX sh
+//! program of ours.
+//!
+//! The program does not travel in the command line, where `ps` would show it: the exec request is a fixed loader that reads so
+//! many bytes from standard input and refuses a program that was cut short. Then come the script, if there is one, and the
+//! command's own input. The program says `NONCE:start;` on standard output just before the command, which is how we know that
+//! it started, and how a host without a POSIX shell is told from one with a failing command.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use crate::secret::Secret;
+use crate::shell;
+
+/// The end mark that the loader insists on.
+const END: &str = "#END";
+
+/// What the start program has to do.
+#[derive(Debug, Default)]
+pub struct Start<'a> {
+    /// Random, per run.
+    pub nonce: &'a str,
+    /// Where to change to.
+    pub cwd: Option<&'a OsStr>,
+    /// What to export, in order. Secret or not, it arrives by standard input.
+    pub exports: Vec<(&'a str, Secret)>,
+    /// A login shell.
+    pub login: bool,
+    /// A terminal was asked for in transparent modes: set it back to usual ones.
+    pub pty: bool,
+    /// What to run.
+    pub body: Body<'a>,
+}
+
+/// What the start program runs in the end.
+#[derive(Debug)]
+pub enum Body<'a> {
+    /// A command for the account's shell.
+    Command(&'a [u8]),
+    /// A script of so many bytes, which follows on standard input.
+    Script {
+        /// Its length.
+        bytes: usize,
+        /// Its `#!` line split as the kernel does: the interpreter, and at most one argument.
+        interpreter: (&'a OsStr, Option<&'a OsStr>),
+        /// Its name here, for its `$0`.
+        name: &'a str,
+        /// Its arguments, quoted.
+        arguments: &'a [u8],
+    },
+}
+
+impl Default for Body<'_> {
+    fn default() -> Self {
+        Self::Command(b"")
+    }
+}
+
+/// The exec request for a start program of this length. It passes through every login shell unchanged: no quote inside, no
+/// `!`, no backslash.
+pub fn loader(program: &[u8]) -> Vec<u8> {
+    let length = program.len();
+    format!("exec sh -c '_sc=$(dd bs=1 count={length} 2>/dev/null); case $_sc in *\"{END}\") eval \"$_sc\";; esac'").into_bytes()
+}
+
+/// The start program. The only error is a NUL in a value, which no argument vector can hold.
+pub fn program(start: &Start<'_>) -> Result<Vec<u8>, shlex::QuoteError> {
+    let mut out = Vec::new();
+    let mut line = |parts: &[&[u8]]| {
+        for part in parts {
+            out.extend_from_slice(part);
+        }
+        out.push(b'\n');
+    };
+    line(&[b"_sc_n=", start.nonce.as_bytes()]);
+    line(&[br#"say() { printf '%s' "$_sc_n:$1;" || exit 1; }"#]);
+    if start.pty {
+        line(&[b"stty sane 2>/dev/null"]);
+    }
+    let script = matches!(start.body, Body::Script { .. });
+    if start.login && script {
+        line(&[b"for _sc_p in /etc/profile \"$HOME/.profile\"; do [ -r \"$_sc_p\" ] && . \"$_sc_p\"; done"]);
+    }
+    if let Body::Script { bytes, name, .. } = &start.body {
+        line(&[RECEIVE.replace("@BYTES@", &bytes.to_string()).replace("@NAME@", name).as_bytes()]);
+    }
+    if let Some(cwd) = start.cwd {
+        // CDPATH would send a relative directory elsewhere; without redirection cd may print where it went.
+        let discard: &[u8] = if script { b" || { say cwd; rm -rf \"$_sc_d\"; exit 1; }" } else { b" || { say cwd; exit 1; }" };
+        line(&[b"unset CDPATH; cd -- ", &shell::quote(cwd)?, b" >/dev/null", discard]);
+    }
+    for (name, value) in &start.exports {
+        line(&[b"export ", name.as_bytes(), b"=", &shell::quote(OsStr::from_bytes(value.expose()))?]);
+    }
+    match &start.body {
+        Body::Command(command) => {
+            line(&[b"_sc_c=", &shell::quote(OsStr::from_bytes(command))?]);
+            line(&[b"say start"]);
+            line(&[if start.login { LOGIN_COMMAND } else { COMMAND }]);
+        }
+        Body::Script { interpreter: (program, argument), name, arguments, .. } => {
+            let argument = argument.map(shell::quote).transpose()?.unwrap_or_default();
+            line(&[b"say start"]);
+            line(&[&shell::quote(program)?, b" ", &argument, b" \"$_sc_d/", name.as_bytes(), b"\" ", arguments]);
+            line(&[b"_sc_r=$?; rm -rf \"$_sc_d\"; exit $_sc_r"]);
+        }
+    }
+    line(&[]);
+    out.pop();
+    out.extend_from_slice(END.as_bytes());
+    Ok(out)
+}
+
+/// The account's shell, as sshd would have used it.
+const COMMAND: &[u8] = br#"exec "${SHELL:-/bin/sh}" -c "$_sc_c""#;
+
+/// The same as a login shell. csh takes `-l` only alone, so there the profile is read by sh.
+const LOGIN_COMMAND: &[u8] = br#"case ${SHELL##*/} in
+bash|zsh|ksh*|mksh|fish|dash|ash|yash|sh) exec "$SHELL" -l -c "$_sc_c";;
+esac
+for _sc_p in /etc/profile "$HOME/.profile"; do [ -r "$_sc_p" ] && . "$_sc_p"; done
+exec "${SHELL:-/bin/sh}" -c "$_sc_c""#;
+
+/// Takes the script from standard input, no byte more, into a directory of its own. dd copies what one read gives, so the
+/// loop counts what has arrived; a read that adds nothing is the end of the input.
+const RECEIVE: &str = r#"_sc_m=$(umask); umask 077
+_sc_d=${TMPDIR:-/tmp}/ssh-cli-$_sc_n
+mkdir "$_sc_d" || { say staging; exit 1; }
+trap : HUP INT TERM
+_sc_l=@BYTES@
+: >"$_sc_d/@NAME@"
+while [ "$_sc_l" -gt 0 ]; do
+_sc_b=$_sc_l; [ "$_sc_b" -gt 65536 ] && _sc_b=65536
+dd bs="$_sc_b" count=1 2>/dev/null >>"$_sc_d/@NAME@" || { say staging; rm -rf "$_sc_d"; exit 1; }
+_sc_h=$(wc -c <"$_sc_d/@NAME@"); _sc_h=$((@BYTES@ - _sc_h))
+[ "$_sc_h" -eq "$_sc_l" ] && { say short; rm -rf "$_sc_d"; exit 1; }
+_sc_l=$_sc_h
+done
+umask "$_sc_m""#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::process::{Command, Output, Stdio};
+
+    fn run(start: &Start<'_>, input: &[u8]) -> Output {
+        let program = program(start).unwrap();
+        let mut child = Command::new("sh")
+            .arg("-c")
+            .arg(OsStr::from_bytes(&loader(&program)))
+            .env_remove("BASH_ENV")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(&[&program[..], input].concat()).unwrap();
+        drop(stdin);
+        child.wait_with_output().unwrap()
+    }
+
+    #[test]
+    fn the_command_gets_the_rest_of_the_input_and_the_environment() {
+        let start = Start {
+            nonce: "abc",
+            cwd: Some(OsStr::new("/")),
+            exports: vec![("GREETING", Secret::new(b"it's $HOME\nand more".to_vec()))],
+            body: Body::Command(b"pwd; echo \"$GREETING\"; cat"),
+            ..Start::default()
+        };
+        let out = run(&start, b"input\n");
+        assert_eq!(String::from_utf8(out.stdout).unwrap(), "abc:start;/\nit's $HOME\nand more\ninput\n");
+        assert_eq!(String::from_utf8(out.stderr).unwrap(), "");
+    }
+
+    #[test]
+    fn a_missing_directory_starts_nothing() {
+        let start = Start { nonce: "abc", cwd: Some(OsStr::new("/no such dir")), body: Body::Command(b"echo ran"), ..Start::default() };
+        let out = run(&start, b"");
+        assert_eq!(out.stdout, b"abc:cwd;");
+        assert!(!out.stderr.is_empty());
+    }
+
+    #[test]
+    fn every_truncation_of_the_program_runs_nothing() {
+        let start = Start { nonce: "abc", body: Body::Command(b"echo ran"), ..Start::default() };
+        let whole = program(&start).unwrap();
+        for cut in (0..whole.len()).step_by(7) {
+            let mut child =
+                Command::new("sh").arg("-c").arg(OsStr::from_bytes(&loader(&whole))).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+            child.stdin.take().unwrap().write_all(&whole[..cut]).unwrap();
+            assert_eq!(child.wait_with_output().unwrap().stdout, b"", "cut at {cut}");
+        }
+    }
+
+    fn script(bytes: usize) -> Start<'static> {
+        let body = Body::Script { bytes, interpreter: (OsStr::new("sh"), None), name: "job", arguments: b"one 'two  words'" };
+        Start { nonce: "abcscript", body, ..Start::default() }
+    }
+
+    #[test]
+    fn a_script_runs_whole_with_its_arguments_and_leaves_nothing() {
+        let text = b"echo \"$# $2 a!b\" 'c$d' \"e'f\" \xc3\xbc\ncat\nexit 7";
+        let out = run(&script(text.len()), &[&text[..], b"its input"].concat());
+        assert_eq!(String::from_utf8(out.stdout).unwrap(), "abcscript:start;2 two  words a!b c$d e'f ü\nits input");
+        assert_eq!(out.status.code(), Some(7));
+        assert!(!std::env::temp_dir().join("ssh-cli-abcscript").exists());
+    }
+
+    #[test]
+    fn a_script_that_is_cut_short_runs_no_line() {
+        let mut start = script(1000);
+        start.nonce = "abcshort";
+        let out = run(&start, b"echo ran\n");
+        assert_eq!(String::from_utf8(out.stdout).unwrap(), "abcshort:short;");
+        assert!(!std::env::temp_dir().join("ssh-cli-abcshort").exists());
+    }
+
+    #[test]
+    fn a_large_script_arrives_whole() {
+        let mut text = b"wc -c <\"$0\"\n".to_vec();
+        text.resize(300_000, b'#');
+        let mut start = script(text.len());
+        start.nonce = "abclarge";
+        let out = run(&start, &text);
+        assert_eq!(String::from_utf8(out.stdout).unwrap().split_once(';').unwrap().1.trim(), "300000");
+    }
+}

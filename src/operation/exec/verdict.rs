@@ -1,0 +1,177 @@
+//! From what was seen to what is claimed. Pure: the rules that make the product honest stand here and are tested without a
+//! network.
+
+use super::facts::{Ending, Facts, Mark, StopCause};
+use crate::errors::{Caught, Fault};
+use crate::model::outcome::{Outcome, Phase, Started, Warning};
+
+/// What is claimed about one command.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Whether it may have begun.
+    pub started: Started,
+    /// What went wrong.
+    pub fault: Option<Fault>,
+    /// Its exit status, only where one arrived.
+    pub remote_exit: Option<u32>,
+    /// Its signal, only where one arrived.
+    pub remote_signal: Option<String>,
+    /// Something kept the streams open after its end.
+    pub held_open: bool,
+    /// Worth saying.
+    pub warnings: Vec<Warning>,
+}
+
+/// What about the request bears on the judgement.
+#[derive(Clone, Debug, Default)]
+pub struct Terms {
+    /// The options that needed the start program in a POSIX shell; empty without it.
+    pub shell_options: Vec<&'static str>,
+    /// `--no-exit-status`.
+    pub no_exit_status: bool,
+    /// `--cwd`, for the message.
+    pub cwd: String,
+    /// The user, for the message.
+    pub user: String,
+}
+
+/// The text of OpenSSH's `internal-sftp` for a command that it does not run.
+const SFTP_ONLY: &[u8] = b"This service allows sftp connections only.";
+/// The text of OpenSSH for an account whose password must be changed at a terminal.
+const PASSWORD_EXPIRED: &[u8] = b"Password change required but no TTY available.";
+
+/// Judges.
+pub fn judge(facts: Facts, terms: &Terms) -> Verdict {
+    let started = started(&facts, terms);
+    let mut warnings = Vec::new();
+    if facts.pty_refused {
+        warnings.push(Warning::new("pty_refused", "the server gave no terminal, and the command ran without one"));
+    }
+    let (outcome, fault) = conclude(&facts, terms, started, &mut warnings);
+    // A text of the server may take the claim back: it accepted the command, and ran something else.
+    let started = match fault {
+        Some(Fault::SftpOnly | Fault::PasswordExpired { .. }) => Started::Unknown,
+        _ => started,
+    };
+    Verdict {
+        outcome,
+        started,
+        fault,
+        remote_exit: facts.exit_status.filter(|_| started != Started::No),
+        remote_signal: facts.exit_signal.filter(|_| started != Started::No),
+        held_open: facts.ending == Ending::LetGo,
+        warnings,
+    }
+}
+
+/// `No` only where it is certain.
+fn started(facts: &Facts, terms: &Terms) -> Started {
+    let in_shell = !terms.shell_options.is_empty();
+    if facts.refused {
+        return Started::No;
+    }
+    match facts.mark {
+        Some(Mark::Start) => return Started::Yes,
+        // The start program said that it ends without starting anything.
+        Some(Mark::Cwd | Mark::Short | Mark::Staging) => return Started::No,
+        None => {}
+    }
+    if in_shell {
+        // Whatever ran was not our start program, or ended before it came to the command.
+        return if facts.ending == Ending::Closed || !facts.request_written { Started::No } else { Started::Unknown };
+    }
+    if facts.granted || facts.output || facts.ended() {
+        return Started::Yes;
+    }
+    if facts.request_written { Started::Unknown } else { Started::No }
+}
+
+fn conclude(facts: &Facts, terms: &Terms, started: Started, warnings: &mut Vec<Warning>) -> (Outcome, Option<Fault>) {
+    if let Some(cause) = &facts.stopped {
+        return stopped(facts, cause, started);
+    }
+    if facts.refused {
+        return (Outcome::NotStarted, Some(Fault::ExecRefused));
+    }
+    let unknown = |fault| match started {
+        Started::No => (Outcome::NotStarted, Some(fault)),
+        _ => (Outcome::Unknown, Some(fault)),
+    };
+    match facts.mark {
+        Some(Mark::Cwd) => {
+            let problem = String::from_utf8_lossy(facts.stderr_opening.bytes()).trim().to_owned();
+            return unknown(Fault::CwdUnavailable { path: terms.cwd.clone(), problem });
+        }
+        Some(Mark::Short) => return unknown(Fault::RequestIncomplete { problem: "the script was cut short".to_owned() }),
+        Some(Mark::Staging) => {
+            let problem = String::from_utf8_lossy(facts.stderr_opening.bytes()).trim().to_owned();
+            return unknown(Fault::StagingFailed { problem });
+        }
+        Some(Mark::Start) | None => {}
+    }
+    if let Ending::Lost(reason) = &facts.ending {
+        if !facts.ended() {
+            let phase = if started == Started::No { Phase::Channel } else { Phase::Run };
+            return unknown(Fault::ConnectionLost { phase, problem: reason.clone() });
+        }
+        if !facts.eof {
+            return (Outcome::Unknown, Some(Fault::OutputCut { problem: reason.clone() }));
+        }
+    }
+    if !terms.shell_options.is_empty() && facts.mark.is_none() {
+        return (Outcome::NotStarted, Some(Fault::NoPosixShell { options: terms.shell_options.join(", ") }));
+    }
+    if let Some(signal) = &facts.exit_signal {
+        return (Outcome::Failed, Some(Fault::RemoteSignal { signal: signal.clone() }));
+    }
+    match facts.exit_status {
+        Some(0) => (Outcome::Succeeded, None),
+        Some(status) => (Outcome::Failed, Some(refused_in_text(facts, terms).unwrap_or(Fault::RemoteExit { status }))),
+        None if terms.no_exit_status && facts.ending == Ending::Closed => {
+            let message = "the server sent no exit status; the orderly close was taken for success, as asked";
+            warnings.push(Warning::new("exit_status_missing", message));
+            (Outcome::Succeeded, None)
+        }
+        None => (Outcome::Unknown, Some(Fault::ExitStatusMissing)),
+    }
+}
+
+/// We stopped it: seen to end, with both streams, or not.
+fn stopped(facts: &Facts, cause: &StopCause, started: Started) -> (Outcome, Option<Fault>) {
+    let confirmed = facts.ended() && facts.drained();
+    let outcome = match (started, confirmed) {
+        (Started::No, _) => Outcome::NotStarted,
+        (_, true) => Outcome::Stopped,
+        (_, false) => Outcome::Unknown,
+    };
+    let known = if started == Started::No { None } else { Some(confirmed) };
+    let fault = match cause {
+        StopCause::Limit(limit, after) => {
+            Fault::Timeout { limit: *limit, after: *after, confirmed: confirmed || started == Started::No }
+        }
+        StopCause::Signal(signal) => Fault::Interrupted { signal: *signal, confirmed: known },
+        StopCause::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+            Fault::Interrupted { signal: Caught::Pipe, confirmed: known }
+        }
+        StopCause::Output(error) => Fault::StdoutFailed { problem: error.to_string() },
+        StopCause::Input(error) => Fault::StdinFailed { problem: error.to_string(), confirmed },
+    };
+    (outcome, Some(fault))
+}
+
+/// What a server that accepted the command says instead of running it.
+fn refused_in_text(facts: &Facts, terms: &Terms) -> Option<Fault> {
+    let says = |opening: &[u8], text: &[u8]| opening.windows(text.len()).any(|window| window == text);
+    if facts.exit_status != Some(1) {
+        return None;
+    }
+    if facts.stdout_opening.bytes().starts_with(SFTP_ONLY) {
+        return Some(Fault::SftpOnly);
+    }
+    if facts.stdout_opening.bytes().is_empty() && says(facts.stderr_opening.bytes(), PASSWORD_EXPIRED) {
+        return Some(Fault::PasswordExpired { user: terms.user.clone() });
+    }
+    None
+}

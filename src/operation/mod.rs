@@ -1,0 +1,3 @@
+//! What is done with a session.
+
+pub mod exec;
