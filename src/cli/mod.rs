@@ -103,6 +103,9 @@ pub fn parse(args: impl IntoIterator<Item = OsString>, surroundings: &Surroundin
             let output = output::options(None, surroundings);
             return Ok(Request { action: Action::Print(error.render().to_string()), output, verbosity: 0 });
         }
+        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            return Err(refused(usage("no command was given: exec, schema, exit-codes or completions")));
+        }
         Err(error) => return Err(refused(usage(in_short(&error)))),
     };
     let verbosity = cli.output.verbosity();
@@ -150,7 +153,7 @@ fn in_short(error: &clap::Error) -> String {
         .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
         .filter(|line| !line.is_empty())
         .collect();
-    let told = told.join("; ").replace(":; ", ": ");
+    let told = told.join("; ").replace(":; ", ": ").replace("; [", " [");
     told.strip_prefix("error: ").unwrap_or(&told).to_owned()
 }
 
