@@ -42,3 +42,15 @@ pub const CHANNEL_WINDOW_BYTES: u32 = 32 * 1024 * 1024;
 
 /// The most that `--script` or a secret may hold.
 pub const SCRIPT_MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Retries: the base of the exponential draw.
+pub const RETRY_BASE_MS: u64 = 200;
+
+/// Retries: the longest draw an agent waits.
+pub const RETRY_MAX_DELAY_MS: u64 = 5000;
+
+/// Retries: the most that can be asked for.
+pub const RETRY_CAP_RETRIES: u32 = 10;
+
+/// Retries: the longest wait that can be asked for.
+pub const RETRY_CAP_DELAY_MS: u64 = 60_000;

@@ -32,6 +32,19 @@ pub enum Action {
     Print(String),
 }
 
+impl Action {
+    /// The name of the command, as in the envelope.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Exec(_) => "exec",
+            Self::Schema(_) => "schema",
+            Self::ExitCodes => "exit-codes",
+            Self::Completions(_) => "completions",
+            Self::Print(_) => "help",
+        }
+    }
+}
+
 /// What `ssh-cli schema` prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchemaTopic {
@@ -154,6 +167,13 @@ pub enum SecretSource {
     Prompt,
 }
 
+impl SecretSource {
+    /// True where reading the secret reads our standard input, so that nothing else can.
+    pub const fn reads_stdin(&self) -> bool {
+        matches!(self, Self::Stdin | Self::Fd(0))
+    }
+}
+
 /// COMMAND.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RemoteCommand {
@@ -240,6 +260,8 @@ pub struct OutputOptions {
     pub mode: OutputMode,
     /// Nobody chose the form: it followed from what stdout is.
     pub defaulted: bool,
+    /// It was defaulted where a person may be looking: stdout is no terminal, stderr is one. A line there says so.
+    pub announce: bool,
     /// `--detail`.
     pub detail: bool,
     /// `--max-output`: bytes of one stream in the envelope, as encoded in JSON.

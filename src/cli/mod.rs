@@ -1,0 +1,167 @@
+//! The command line. clap lives here only: what is typed becomes a [`Request`], and nothing is touched on the way.
+//!
+//! One file for each command, one for each group of options they share. The structs are what was *typed*; the types of
+//! [`crate::model::request`] are what is *meant*. A field's doc comment is its help and its man text.
+
+mod completions;
+mod connection;
+mod exec;
+mod lenient;
+mod output;
+mod retry;
+mod run;
+mod schema;
+mod stdin;
+#[cfg(test)]
+mod tests;
+mod values;
+
+use std::ffi::{OsStr, OsString};
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand};
+
+pub use completions::{completion_file_name, completions, shells};
+pub use values::NotASource;
+
+use crate::errors::Fault;
+use crate::model::request::{Action, OutputOptions, Request, SecretSource};
+
+/// What the command line's defaults depend on, looked up by the caller.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    /// Standard output is a terminal.
+    pub stdout_is_terminal: bool,
+    /// Standard error is a terminal.
+    pub stderr_is_terminal: bool,
+    /// `SSH_CLI_OUTPUT`.
+    pub output_variable: Option<OsString>,
+}
+
+/// A command line that was not accepted, with what is needed to say so.
+#[derive(Clone, Debug)]
+pub struct Refused {
+    /// Why.
+    pub fault: Fault,
+    /// The form in which the caller wants it said.
+    pub output: OutputOptions,
+    /// The command, where one was recognised; else empty.
+    pub command: &'static str,
+}
+
+/// Runs commands on other machines over SSH, once, and says truthfully what happened
+#[derive(Debug, Parser)]
+#[command(
+    name = "ssh-cli",
+    bin_name = "ssh-cli",
+    version,
+    override_usage = "ssh-cli [OPTIONS] COMMAND ...",
+    subcommand_value_name = "COMMAND",
+    max_term_width = 120,
+    after_help = "`ssh-cli help COMMAND` says more about one, `ssh-cli exit-codes` what the exit means.",
+    after_long_help = "\
+Examples:
+  ssh-cli exec web1 uptime
+  ssh-cli exec --effect read --retries 2 deploy@web1:2222 'journalctl -u app -n 50'
+  ssh-cli exec --password env:WEB_PW --host-key SHA256:... web1 -- systemctl restart app
+  ssh-cli exec --raw web1 'tar c /etc' >etc.tar
+
+Standard output is one JSON document, or with --raw the remote bytes. Exit 0 is success, 1 the remote command's own failure, 74
+a failure that may be repeated as it is, 76 an unknown outcome: `ssh-cli exit-codes` has them all."
+)]
+struct Cli {
+    #[command(flatten)]
+    output: output::OutputArgs,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run one command on another machine
+    Exec(Box<exec::ExecArgs>),
+    /// Print a JSON Schema, the error codes or tool definitions
+    Schema(schema::SchemaArgs),
+    /// Print what each exit code means
+    ExitCodes,
+    /// Print a completion script for a shell
+    Completions(completions::CompletionsArgs),
+}
+
+/// The whole definition, for the generators of man pages and completions.
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
+/// Reads a command line, the program's name first.
+pub fn parse(args: impl IntoIterator<Item = OsString>, surroundings: &Surroundings) -> Result<Request, Box<Refused>> {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let refused = |fault| refused(fault, &args, surroundings);
+    let cli = match Cli::try_parse_from(&args) {
+        Ok(cli) => cli,
+        Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
+            let output = output::options(None, surroundings);
+            return Ok(Request { action: Action::Print(error.render().to_string()), output, verbosity: 0 });
+        }
+        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            return Err(refused(usage("no command was given: exec, schema, exit-codes or completions")));
+        }
+        Err(error) => return Err(refused(usage(in_short(&error)))),
+    };
+    let verbosity = cli.output.verbosity();
+    let (action, output) = cli.command.into_action(&cli.output, surroundings).map_err(refused)?;
+    Ok(Request { action, output, verbosity })
+}
+
+impl Command {
+    fn into_action(
+        self,
+        output: &output::OutputArgs,
+        surroundings: &Surroundings,
+    ) -> Result<(Action, OutputOptions), Fault> {
+        match self {
+            Self::Exec(exec) => exec.into_action(output, surroundings),
+            Self::Schema(schema) => Ok((schema.into_action(), output.to_options(surroundings)?)),
+            Self::ExitCodes => Ok((Action::ExitCodes, output.to_options(surroundings)?)),
+            Self::Completions(completions) => Ok((completions.into_action(), output.to_options(surroundings)?)),
+        }
+    }
+}
+
+fn refused(fault: Fault, args: &[OsString], surroundings: &Surroundings) -> Box<Refused> {
+    let mut definition = command();
+    definition.build();
+    let glance = lenient::glance(&definition, args.get(1..).unwrap_or_default());
+    let variable = surroundings.output_variable.as_deref().and_then(output::mode_word);
+    let output = output::options(glance.mode.or(variable), surroundings);
+    let command = match glance.command.as_deref() {
+        Some("exec") => "exec",
+        Some("schema") => "schema",
+        Some("exit-codes") => "exit-codes",
+        Some("completions") => "completions",
+        _ => "",
+    };
+    Box::new(Refused { fault, output, command })
+}
+
+/// clap's complaint and its suggestion, without the usage that follows it.
+fn in_short(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let told: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
+        .filter(|line| !line.is_empty())
+        .collect();
+    let told = told.join("; ").replace(":; ", ": ").replace("; [", " [");
+    told.strip_prefix("error: ").unwrap_or(&told).to_owned()
+}
+
+fn usage(message: impl Into<String>) -> Fault {
+    Fault::Usage { message: message.into() }
+}
+
+/// A SRC. The message names the option and the forms, never what was typed.
+fn source(flag: &str, text: &OsStr) -> Result<SecretSource, Fault> {
+    text.to_str().ok_or(NotASource).and_then(str::parse).map_err(|error: NotASource| usage(format!("{flag}: {error}")))
+}
