@@ -34,7 +34,8 @@ mod tests {
 
     #[test]
     fn a_shell_reads_back_what_was_quoted() {
-        let words = ["a b", "", "it's", "$HOME `id` \"x\" \\ !y", "tab\there", "new\nline", "ünï", "*?[a]~{b}", "-n", "a=b"];
+        let words =
+            ["a b", "", "it's", "$HOME `id` \"x\" \\ !y", "tab\there", "new\nline", "ünï", "*?[a]~{b}", "-n", "a=b"];
         let mut script = b"printf '%s\\0' ".to_vec();
         script.extend_from_slice(&join(&words).unwrap());
         let out = Command::new("sh").arg("-c").arg(OsStr::from_bytes(&script)).output().unwrap();

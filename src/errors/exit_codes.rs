@@ -65,13 +65,23 @@ pub const TABLE: [ExitCodeRow; 18] = [
     row(EX_SOFTWARE, "SOFTWARE", "a bug in ssh-cli", "no"),
     row(EX_CANTCREAT, "CANTCREAT", "a destination, or our journal, cannot be written", "no"),
     row(EX_IOERR, "IOERR", "transient network or SSH failure, and repeating is safe", "yes"),
-    row(EX_TEMPFAIL, "TEMPFAIL", "nothing failed: the keyed operation still runs; the same line collects it", "collect"),
+    row(
+        EX_TEMPFAIL,
+        "TEMPFAIL",
+        "nothing failed: the keyed operation still runs; the same line collects it",
+        "collect",
+    ),
     row(EX_PROTOCOL, "PROTOCOL", "the exchange broke off and the outcome is unknown: a person must decide", "no"),
     row(EX_NOPERM, "NOPERM", "authentication, host key, elevation or remote permission refused", "no"),
     row(EX_CONFIG, "CONFIG", "bad ssh_config", "no"),
     row(EX_SIGHUP, "SIGHUP", "ended by SIGHUP; the envelope says whether the remote was stopped", "no"),
     row(EX_SIGINT, "SIGINT", "ended by SIGINT; the envelope says whether the remote was stopped", "no"),
-    row(EX_SIGPIPE, "SIGPIPE", "our reader went away; the envelope, on stderr, says whether the remote was stopped", "no"),
+    row(
+        EX_SIGPIPE,
+        "SIGPIPE",
+        "our reader went away; the envelope, on stderr, says whether the remote was stopped",
+        "no",
+    ),
     row(EX_SIGTERM, "SIGTERM", "ended by SIGTERM; the envelope says whether the remote was stopped", "no"),
 ];
 

@@ -11,7 +11,8 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
         Fault::StdinAmbiguous => "add `--stdin` to send it, or `-n` to say that it is not meant".to_owned(),
         Fault::StdinTooLarge { .. } => "copy it with `ssh-cli scp` first, and let the command read the copy".to_owned(),
         Fault::MissingCommand => {
-            "ssh-cli opens no interactive shell: name a command, as in `ssh-cli exec HOST uptime`, or use ssh".to_owned()
+            "ssh-cli opens no interactive shell: name a command, as in `ssh-cli exec HOST uptime`, or use ssh"
+                .to_owned()
         }
         Fault::ConfigInvalid { .. } => "correct that line, or leave the file out with `-F none`".to_owned(),
         Fault::MatchExecFailed { .. } | Fault::ProxyCommandNotFound { .. } => "run that command by hand".to_owned(),
@@ -19,7 +20,9 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
             "check it with `ssh-keygen -y -f FILE`; convert it with `ssh-keygen -p -f FILE`".to_owned()
         }
         Fault::OpKeyMismatch { .. } | Fault::OpKeyRetired { .. } => "use a new key for a new request".to_owned(),
-        Fault::KeyUnreadable { .. } => "check the path and its permissions; `-i env:NAME` takes the key's text".to_owned(),
+        Fault::KeyUnreadable { .. } => {
+            "check the path and its permissions; `-i env:NAME` takes the key's text".to_owned()
+        }
         Fault::SecretSourceEmpty { .. } => {
             "a source is env:NAME, file:PATH, fd:N, stdin, cmd:COMMAND, askpass or prompt".to_owned()
         }
@@ -33,11 +36,19 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
         Fault::ConnectTimeout { flag, .. } => format!("try again, or give it longer with `{flag}`"),
         Fault::ConnectionLost { .. } | Fault::OutputCut { .. } | Fault::OpTransportCut => String::new(),
         Fault::RequestIncomplete { .. } | Fault::VerifyMismatch { .. } => "try again".to_owned(),
-        Fault::SessionLimit { .. } => "try again when other sessions have ended; the server's MaxSessions sets it".to_owned(),
+        Fault::SessionLimit { .. } => {
+            "try again when other sessions have ended; the server's MaxSessions sets it".to_owned()
+        }
         Fault::NotSsh { .. } => "another service answers on that port: `-p PORT` names the SSH server's".to_owned(),
-        Fault::NoCommonAlgorithm { kind, .. } => format!("the server is too old or too strict: update it, or its {kind} list"),
-        Fault::ForwardingProhibited { .. } => "the bastion's AllowTcpForwarding or PermitOpen has to permit it".to_owned(),
-        Fault::ExecRefused => "the account may be restricted to a subsystem, or the device may only offer a shell".to_owned(),
+        Fault::NoCommonAlgorithm { kind, .. } => {
+            format!("the server is too old or too strict: update it, or its {kind} list")
+        }
+        Fault::ForwardingProhibited { .. } => {
+            "the bastion's AllowTcpForwarding or PermitOpen has to permit it".to_owned()
+        }
+        Fault::ExecRefused => {
+            "the account may be restricted to a subsystem, or the device may only offer a shell".to_owned()
+        }
         Fault::NoTransferProtocol => "install an sftp-server, or scp, on the host".to_owned(),
         Fault::SudoNotFound => "`ssh-cli su-exec` needs no sudo".to_owned(),
         Fault::SuNotFound => "`ssh-cli sudo-exec` needs no su".to_owned(),
@@ -51,16 +62,20 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
             "compare the fingerprint with one from a trusted place, then add `--host-key {fingerprint}`, or \
              `--host-key-policy accept-new` to remember it"
         ),
-        Fault::HostKeyChanged { place, .. } => format!(
-            "somebody may be in between, or the host was reinstalled: ask its owner before you remove {place}"
-        ),
+        Fault::HostKeyChanged { place, .. } => {
+            format!("somebody may be in between, or the host was reinstalled: ask its owner before you remove {place}")
+        }
         Fault::HostKeyRevoked { .. } => "do not connect: whoever holds this key is not to be trusted".to_owned(),
         Fault::AuthFailed { accepted, tried, .. } => auth_failed(accepted, tried),
-        Fault::AuthInteractiveRequired { .. } => "`--otp SRC` answers one-time codes, `--password SRC` passwords".to_owned(),
+        Fault::AuthInteractiveRequired { .. } => {
+            "`--otp SRC` answers one-time codes, `--password SRC` passwords".to_owned()
+        }
         Fault::CertExpired { .. } => "ask the authority for a new certificate".to_owned(),
         Fault::CertPrincipal { .. } => "ask the authority for a certificate that names it".to_owned(),
         Fault::PasswordRequired { .. } => "`--password SRC`, as in `--password env:NAME`".to_owned(),
-        Fault::PassphraseRequired { .. } => "`--passphrase SRC`, as in `--passphrase env:NAME`, or load it into ssh-agent".to_owned(),
+        Fault::PassphraseRequired { .. } => {
+            "`--passphrase SRC`, as in `--passphrase env:NAME`, or load it into ssh-agent".to_owned()
+        }
         Fault::AccountExpired { .. } => "the administrator of the host has to renew the account".to_owned(),
         Fault::PasswordExpired { .. } => "change it by hand with `ssh`, then try again".to_owned(),
         Fault::SudoPasswordRequired => "`--sudo-password SRC`, as in `--sudo-password env:NAME`".to_owned(),
@@ -89,13 +104,17 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
         Fault::NotRegular { .. } => "name a regular file as the target".to_owned(),
         Fault::IsDirectory { .. } => "add a trailing / to copy into it".to_owned(),
         Fault::RemotePermission { .. } => "`--sudo` installs with another user's rights".to_owned(),
-        Fault::JournalUnwritable { .. } => "make it writable, or name another directory in SSH_CLI_STATE_DIR".to_owned(),
+        Fault::JournalUnwritable { .. } => {
+            "make it writable, or name another directory in SSH_CLI_STATE_DIR".to_owned()
+        }
         Fault::ReceiptUnwritable { .. } => "free some space in that account's home".to_owned(),
         Fault::ReceiptLost { .. }
         | Fault::ReceiptUnreachable { .. }
         | Fault::ExitStatusLost { .. }
         | Fault::DiedWithoutStatus { .. }
-        | Fault::ForeignUnknown { .. } => "look at the host, then tell it with `ssh-cli ops resolve DEST KEY`".to_owned(),
+        | Fault::ForeignUnknown { .. } => {
+            "look at the host, then tell it with `ssh-cli ops resolve DEST KEY`".to_owned()
+        }
         Fault::CancelledBeforeStart => "use a new key to run it after all".to_owned(),
         Fault::Internal { .. } => "please report it with the command line, without its secrets".to_owned(),
     };

@@ -1,0 +1,20 @@
+//! The acceptance tests of `exec`: each is a command line, typed at a real server unless it says otherwise.
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+#![allow(unreachable_pub, reason = "nobody reaches into a test binary: `pub` says what the rig offers its tests")]
+
+mod auth;
+mod cuts;
+mod host_key;
+mod keys;
+mod limits;
+mod modes;
+mod others;
+mod outcome;
+mod reach;
+mod rig;
+mod rig_itself;
+mod script;
+mod shells;
+mod stdin;
+mod streams;
+mod usage;
