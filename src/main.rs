@@ -1,1 +1,7 @@
-fn main() {}
+//! A doorway.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ssh_cli::run(std::env::args_os())
+}

@@ -63,11 +63,13 @@ pub async fn connect(
 
     let clock = Instant::now();
     let addresses = patience.within(&named, Phase::Resolve, dial::lookup(&target.host, target.port)).await??;
+    log::info!("{named}: {} address(es)", addresses.len());
     progress.timing.resolve = Some(Millis(clock.elapsed()));
 
     let clock = Instant::now();
     let (stream, address) = patience.within(&named, Phase::Connect, dial::connect(&addresses, lost_after)).await??;
     progress.timing.connect = Some(Millis(clock.elapsed()));
+    log::info!("connected to {address}");
     progress.address = Some(address);
 
     let clock = Instant::now();
@@ -86,13 +88,21 @@ pub async fn connect(
         // What has spoken, and not SSH, will not begin to.
         Err(late) => return Err(not_ssh(&link, address).unwrap_or(late)),
     };
+    if let Some(server) = link.server_id() {
+        log::info!("keys exchanged with {server}");
+    }
+    if let Some(key) = link.host_key_seen() {
+        log::info!("host key {}: {}", key.status, key.shown);
+    }
     progress.timing.handshake = Some(Millis(clock.elapsed()));
 
     let clock = Instant::now();
     let mut session = Session { handle, link };
     let accepted = auth::authenticate(&mut session.handle, target, keyring, secrets, patience, progress).await;
     progress.warnings.extend(progress.link.take_warnings());
-    progress.auth = Some(accepted?);
+    let accepted = accepted?;
+    log::info!("authenticated by {accepted}");
+    progress.auth = Some(accepted);
     progress.timing.auth = Some(Millis(clock.elapsed()));
     Ok(session)
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rand::Rng as _;
+use rand::RngExt as _;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 

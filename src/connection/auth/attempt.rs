@@ -80,6 +80,7 @@ impl<'a> Attempt<'a> {
 
     /// What the server's answer to an offer means. The error of `result`: the session takes nothing any more.
     pub(super) fn judge(&mut self, result: Result<AuthResult, ()>, how: String) -> Result<Answer, Fault> {
+        log::info!("offered {how}");
         match result {
             Ok(AuthResult::Success) => Ok(Answer::Accepted(how)),
             // russh reports a session that died as a refusal that names no method.
@@ -93,7 +94,9 @@ impl<'a> Attempt<'a> {
                 if partial_success {
                     self.partial.push(how);
                 }
-                self.accepted = Some(names(&remaining_methods));
+                let accepted = names(&remaining_methods);
+                log::info!("the server accepts {}", accepted.join(", "));
+                self.accepted = Some(accepted);
                 Ok(Answer::Refused)
             }
         }

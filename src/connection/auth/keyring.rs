@@ -165,7 +165,7 @@ async fn offer_file(name: &str, key: &Arc<PrivateKey>, attempt: &mut Attempt<'_>
 /// The signature hashes to try for a key: of RSA alone there are several (RFC 8332). A server that has not said which it takes
 /// is offered both, the stronger first; SHA-1 is not offered.
 async fn hashes(algorithm: &Algorithm, attempt: &mut Attempt<'_>) -> Result<Vec<Option<HashAlg>>, Fault> {
-    if !algorithm.is_rsa() {
+    if !matches!(algorithm, Algorithm::Rsa { .. }) {
         return Ok(vec![None]);
     }
     let both = vec![Some(HashAlg::Sha512), Some(HashAlg::Sha256)];

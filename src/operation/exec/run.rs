@@ -166,6 +166,9 @@ impl<'a, S: Sink> Runner<'a, S> {
     }
 
     async fn take(&mut self, event: ChannelEvent) {
+        if !matches!(event, ChannelEvent::Data(..)) {
+            log::debug!("channel: {event:?}");
+        }
         match event {
             ChannelEvent::Data(stream, data) => {
                 self.quiet = None;
@@ -291,6 +294,7 @@ impl<'a, S: Sink> Runner<'a, S> {
     async fn stop_step(&mut self) {
         match self.stopping.as_mut().and_then(Stopping::step) {
             Some(signal) if !self.facts.ended() => {
+                log::info!("asking the server for SIG{signal:?}");
                 // A session that is gone shows itself to the reader.
                 let _ = self.writer.signal(signal).await;
             }
