@@ -1,0 +1,3 @@
+//! SSH itself: the only layer that knows russh.
+
+pub mod keys;
