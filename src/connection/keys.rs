@@ -50,15 +50,18 @@ enum Format<'a> {
     Other(&'a str),
 }
 
-/// The private key in `text`: OpenSSH, PKCS#1, PKCS#8, SEC1 or PuTTY, plain or encrypted. Windows line ends, a missing last
-/// newline and text around the key do no harm; a passphrase that is not needed is not used.
+/// The private key in `text`: OpenSSH, PKCS#1, PKCS#8, SEC1 or PuTTY, plain or encrypted. Windows line ends, a missing
+/// last newline and text around the key do no harm; a passphrase that is not needed is not used.
 pub fn decode(text: &[u8], passphrase: Option<&Secret>) -> Result<PrivateKey, KeyProblem> {
     if looks_public(text) {
         return Err(KeyProblem::Public);
     }
     let text = tidy(text).ok_or_else(|| KeyProblem::Malformed("it is not text".to_owned()))?;
     let format = format(&text).ok_or_else(|| KeyProblem::Malformed("there is no private key in it".to_owned()))?;
-    let dek = text.lines().find_map(|line| line.strip_prefix("DEK-Info: ")).map(|info| info.split(',').next().unwrap_or(info));
+    let dek = text
+        .lines()
+        .find_map(|line| line.strip_prefix("DEK-Info: "))
+        .map(|info| info.split(',').next().unwrap_or(info));
     let encrypted = match (&format, dek) {
         (Format::Other(label), _) => return Err(KeyProblem::Malformed(unsupported(label))),
         (Format::Rsa, Some("AES-128-CBC")) | (Format::EncryptedPkcs8, None) => true,
@@ -85,8 +88,8 @@ pub fn decode(text: &[u8], passphrase: Option<&Secret>) -> Result<PrivateKey, Ke
     decode_secret_key(&text, Some(passphrase)).map_err(|error| if whole { judge(&error) } else { malformed(&error) })
 }
 
-/// The public half of a key, without a passphrase wherever the format shows it: every plain private key, encrypted OpenSSH and
-/// PuTTY keys, and public keys (a `.pub` line, RFC 4716). `None` where it cannot be told.
+/// The public half of a key, without a passphrase wherever the format shows it: every plain private key, encrypted
+/// OpenSSH and PuTTY keys, and public keys (a `.pub` line, RFC 4716). `None` where it cannot be told.
 pub fn public_of(text: &[u8]) -> Option<PublicKey> {
     let text = tidy(text)?;
     if looks_public(text.as_bytes()) {
@@ -99,8 +102,8 @@ pub fn public_of(text: &[u8]) -> Option<PublicKey> {
     }
 }
 
-/// UTF-8 with `\n` line ends, no byte order mark, and no blanks around the lines; but PuTTY's lines may end with one, which
-/// counts (`Comment: `).
+/// UTF-8 with `\n` line ends, no byte order mark, and no blanks around the lines; but PuTTY's lines may end with one,
+/// which counts (`Comment: `).
 fn tidy(text: &[u8]) -> Option<Zeroizing<String>> {
     let text = str::from_utf8(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)).ok()?;
     let mut out = Zeroizing::new(String::with_capacity(text.len() + 1));
@@ -120,7 +123,8 @@ fn format(text: &str) -> Option<Format<'_>> {
                 _ => Format::Other(line),
             });
         }
-        if line.starts_with("---- BEGIN SSH2 ENCRYPTED PRIVATE KEY") || line.starts_with("SSH PRIVATE KEY FILE FORMAT") {
+        if line.starts_with("---- BEGIN SSH2 ENCRYPTED PRIVATE KEY") || line.starts_with("SSH PRIVATE KEY FILE FORMAT")
+        {
             return Some(Format::Other(line));
         }
         let label = line.strip_prefix("-----BEGIN ")?.strip_suffix("-----")?;
@@ -139,12 +143,16 @@ fn format(text: &str) -> Option<Format<'_>> {
 
 fn unsupported(label: &str) -> String {
     match label {
-        "DSA PRIVATE KEY" => "DSA keys are not supported: they are too weak, and servers no longer take them".to_owned(),
+        "DSA PRIVATE KEY" => {
+            "DSA keys are not supported: they are too weak, and servers no longer take them".to_owned()
+        }
         "CERTIFICATE" => "it is an X.509 certificate, not a key".to_owned(),
         label if label.starts_with("PuTTY-") => {
             "this version of the PuTTY format is not supported; PuTTYgen saves it as version 3".to_owned()
         }
-        label if label.starts_with("----") => "ssh.com keys are not supported; `ssh-keygen -i -f FILE` converts one".to_owned(),
+        label if label.starts_with("----") => {
+            "ssh.com keys are not supported; `ssh-keygen -i -f FILE` converts one".to_owned()
+        }
         label if label.starts_with("SSH PRIVATE") => "it is a key for SSH version 1".to_owned(),
         label => format!("`{label}` is not a private key"),
     }
@@ -152,7 +160,8 @@ fn unsupported(label: &str) -> String {
 
 /// The base64 between the first BEGIN and its END, without header lines.
 fn body(text: &str) -> Option<Zeroizing<Vec<u8>>> {
-    let lines = text.lines().skip_while(|line| !line.starts_with("-----BEGIN ") || line.contains("EC PARAMETERS")).skip(1);
+    let lines =
+        text.lines().skip_while(|line| !line.starts_with("-----BEGIN ") || line.contains("EC PARAMETERS")).skip(1);
     let lines = lines.take_while(|line| !line.starts_with("-----END ")).filter(|line| !line.contains(':'));
     let base64: Zeroizing<String> = Zeroizing::new(lines.collect());
     BASE64.decode(base64.as_bytes()).ok().map(Zeroizing::new)
@@ -162,8 +171,8 @@ fn openssh(text: &str) -> Option<PrivateKey> {
     PrivateKey::from_bytes(&body(text)?).ok()
 }
 
-/// Whether what stands before the decryption is sound, so that a failure after it is the passphrase's: whole cipher blocks for
-/// PKCS#1, one complete DER SEQUENCE (X.690 section 8.1.3) for PKCS#8.
+/// Whether what stands before the decryption is sound, so that a failure after it is the passphrase's: whole cipher
+/// blocks for PKCS#1, one complete DER SEQUENCE (X.690 section 8.1.3) for PKCS#8.
 fn encrypted_body_is_whole(format: &Format<'_>, body: &[u8]) -> bool {
     if matches!(format, Format::Rsa) {
         return !body.is_empty() && body.len().is_multiple_of(16);
@@ -180,14 +189,17 @@ fn encrypted_body_is_whole(format: &Format<'_>, body: &[u8]) -> bool {
     }
 }
 
-/// A failure to open an encrypted key whose outside is sound. Only what is known not to be the passphrase is called malformed.
+/// A failure to open an encrypted key whose outside is sound. Only what is known not to be the passphrase is called
+/// malformed.
 fn judge(error: &Error) -> KeyProblem {
     match error {
         Error::SshKey(ssh_key::Error::Crypto) => KeyProblem::WrongPassphrase,
         // The variants belong to crates that are not ours to name.
         Error::SshKey(_) if error.to_string().contains("incorrect MAC") => KeyProblem::WrongPassphrase,
         Error::SshKey(_) | Error::SshEncoding(_) | Error::Decode(_) | Error::UnknownAlgorithm(_) => malformed(error),
-        Error::Pkcs8(_) if ["nsupported", "PBES1", "parameters"].iter().any(|word| error.to_string().contains(word)) => {
+        Error::Pkcs8(_)
+            if ["nsupported", "PBES1", "parameters"].iter().any(|word| error.to_string().contains(word)) =>
+        {
             malformed(error)
         }
         _ => KeyProblem::WrongPassphrase,

@@ -1,8 +1,6 @@
-use std::path::{Path, PathBuf};
+use std::collections::HashMap;
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
-
-use tempfile::TempDir;
 
 use super::*;
 
@@ -12,18 +10,17 @@ fn tool(program: &str, arguments: &[&str]) {
     assert!(output.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-fn path(name: &str) -> String {
-    DIR.path().join(name).to_str().unwrap().to_owned()
-}
-
-/// One directory of real keys: `NAME` plain and `NAME.enc` under the passphrase `pw`.
-static DIR: LazyLock<TempDir> = LazyLock::new(|| {
+/// The texts of real keys: `NAME` plain and `NAME.enc` under the passphrase `pw`.
+static KEYS: LazyLock<HashMap<String, Vec<u8>>> = LazyLock::new(|| {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
     let pass = at("pw");
     std::fs::write(&pass, "pw\n").unwrap();
     for (kind, more) in [("ed25519", ["-a", "4"]), ("rsa", ["-b", "2048"]), ("ecdsa", ["-b", "384"])] {
         tool("ssh-keygen", &["-q", "-t", kind, more[0], more[1], "-N", "", "-C", "me", "-f", &at(kind)]);
+        let exported =
+            Command::new("ssh-keygen").args(["-e", "-f", &at(&format!("{kind}.pub"))]).output().unwrap().stdout;
+        std::fs::write(at(&format!("{kind}.rfc4716")), exported).unwrap();
         for (name, arguments) in [
             (format!("{kind}.enc"), vec!["-a", "4"]),
             (format!("{kind}.cbc.enc"), vec!["-a", "4", "-Z", "aes256-cbc"]),
@@ -37,10 +34,11 @@ static DIR: LazyLock<TempDir> = LazyLock::new(|| {
             all.extend(arguments);
             tool("ssh-keygen", &all);
         }
-        let empty = at("empty");
-        std::fs::write(&empty, "\n").unwrap();
         tool("puttygen", &[&at(kind), "-O", "private", "-o", &at(&format!("{kind}.ppk3")), "-C", "me"]);
-        tool("puttygen", &[&at(kind), "-O", "private", "-o", &at(&format!("{kind}.ppk3.enc")), "--new-passphrase", &pass]);
+        tool(
+            "puttygen",
+            &[&at(kind), "-O", "private", "-o", &at(&format!("{kind}.ppk3.enc")), "--new-passphrase", &pass],
+        );
         let version2 = "--ppk-param";
         tool("puttygen", &[&at(kind), "-O", "private", version2, "version=2", "-o", &at(&format!("{kind}.ppk2"))]);
         let out = at(&format!("{kind}.ppk2.enc"));
@@ -52,7 +50,10 @@ static DIR: LazyLock<TempDir> = LazyLock::new(|| {
         tool("ssh-keygen", &["-q", "-p", "-m", "PEM", "-P", "", "-N", "", "-f", &pem]);
         let p8 = at(&format!("{kind}.p8"));
         tool("openssl", &["pkcs8", "-topk8", "-nocrypt", "-in", &pem, "-out", &p8]);
-        tool("openssl", &["pkcs8", "-topk8", "-passout", "pass:pw", "-in", &pem, "-out", &at(&format!("{kind}.p8.enc"))]);
+        tool(
+            "openssl",
+            &["pkcs8", "-topk8", "-passout", "pass:pw", "-in", &pem, "-out", &at(&format!("{kind}.p8.enc"))],
+        );
         let sub = if kind == "rsa" { "rsa" } else { "ec" };
         for cipher in ["aes128", "aes256", "des3"] {
             let out = at(&format!("{kind}.{cipher}.enc"));
@@ -65,11 +66,12 @@ static DIR: LazyLock<TempDir> = LazyLock::new(|| {
         }
     }
     tool("openssl", &["genpkey", "-algorithm", "ed25519", "-out", &at("ed.p8")]);
-    dir
+    let files = std::fs::read_dir(dir.path()).unwrap().map(Result::unwrap);
+    files.map(|file| (file.file_name().into_string().unwrap(), std::fs::read(file.path()).unwrap())).collect()
 });
 
 fn text(name: &str) -> Vec<u8> {
-    std::fs::read(path(name)).unwrap()
+    KEYS[name].clone()
 }
 
 fn pass(text: &str) -> Secret {
@@ -150,9 +152,13 @@ fn a_wrong_passphrase_is_never_called_a_malformed_key() {
 
 #[test]
 fn line_ends_and_surroundings_do_no_harm() {
-    for (name, passphrase) in
-        [("ed25519", None), ("rsa.pem", None), ("rsa.p8.enc", Some("pw")), ("ecdsa.ppk3", None), ("rsa.aes128.enc", Some("pw"))]
-    {
+    for (name, passphrase) in [
+        ("ed25519", None),
+        ("rsa.pem", None),
+        ("rsa.p8.enc", Some("pw")),
+        ("ecdsa.ppk3", None),
+        ("rsa.aes128.enc", Some("pw")),
+    ] {
         let plain = String::from_utf8(text(name)).unwrap();
         let passphrase = passphrase.map(pass);
         let ppk = name.contains("ppk");
@@ -163,7 +169,8 @@ fn line_ends_and_surroundings_do_no_harm() {
             if ppk { plain.clone() } else { format!("Some text before\n{plain}and after\n") },
             if ppk { plain.clone() } else { plain.replace('\n', " \n  ") },
         ] {
-            decode(changed.as_bytes(), passphrase.as_ref()).unwrap_or_else(|problem| panic!("{name}: {problem:?}\n{changed}"));
+            decode(changed.as_bytes(), passphrase.as_ref())
+                .unwrap_or_else(|problem| panic!("{name}: {problem:?}\n{changed}"));
         }
     }
 }
@@ -220,7 +227,7 @@ fn a_public_key_is_told_and_still_useful() {
     for kind in ["ed25519", "rsa", "ecdsa"] {
         let line = text(&format!("{kind}.pub"));
         assert_eq!(decode(&line, None).unwrap_err(), KeyProblem::Public);
-        let rfc4716 = Command::new("ssh-keygen").args(["-e", "-f", &path(&format!("{kind}.pub"))]).output().unwrap().stdout;
+        let rfc4716 = text(&format!("{kind}.rfc4716"));
         assert_eq!(decode(&rfc4716, None).unwrap_err(), KeyProblem::Public);
         assert!(same(&public_of(&rfc4716).unwrap(), kind));
     }
@@ -233,11 +240,4 @@ fn problems_are_the_right_faults() {
     for problem in [KeyProblem::WrongPassphrase, KeyProblem::Public, KeyProblem::Malformed("x".into())] {
         assert!(matches!(problem.fault("k"), Fault::KeyMalformed { source_name, .. } if source_name == "k"));
     }
-}
-
-#[test]
-fn the_directory_outlives_the_tests_only_on_disk() {
-    // A static is never dropped: what it made is removed by the system's cleaner of temporary files, so it is kept small.
-    let size: u64 = std::fs::read_dir(Path::new(&PathBuf::from(DIR.path()))).unwrap().map(|e| e.unwrap().metadata().unwrap().len()).sum();
-    assert!(size < 200_000, "{size}");
 }

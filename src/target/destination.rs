@@ -1,4 +1,5 @@
-//! DEST: `[user@]host`, `[user@]host:port`, `ssh://[user@]host[:port]`, `[v6::addr]:port`, a bare IPv6 address, or an alias.
+//! DEST: `[user@]host`, `[user@]host:port`, `ssh://[user@]host[:port]`, `[v6::addr]:port`, a bare IPv6 address, or an
+//! alias.
 
 use std::net::Ipv6Addr;
 
@@ -66,8 +67,8 @@ fn without_path(place: &str) -> Result<&str, String> {
     }
 }
 
-/// The user of an URI, percent-decoded (RFC 3986 section 2.1). OpenSSH reads `user:password` as one strange user; refusing it is
-/// kinder, since the password is already in the process list.
+/// The user of an URI, percent-decoded (RFC 3986 section 2.1). OpenSSH reads `user:password` as one strange user;
+/// refusing it is kinder, since the password is already in the process list.
 fn uri_user(raw: &str) -> Result<String, String> {
     if raw.contains(':') {
         return Err("a password cannot be given in it; use `--password SRC`".to_owned());
@@ -145,8 +146,8 @@ pub(super) fn check_user(user: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// ssh.c `valid_hostname`, and not empty. Brackets, `@` and `/` cannot be part of a name either: they are left over from a
-/// form that we did not understand.
+/// ssh.c `valid_hostname`, and not empty. Brackets, `@` and `/` cannot be part of a name either: they are left over
+/// from a form that we did not understand.
 pub(super) fn check_host(host: &str) -> Result<(), String> {
     if host.is_empty() {
         return Err("its host is empty".to_owned());

@@ -1,4 +1,4 @@
-//! `~`, `${NAME}` and `%` tokens in file names (ssh_config(5), TOKENS and ENVIRONMENT VARIABLES).
+//! `~`, `${NAME}` and `%` tokens in file names (`ssh_config(5)`, TOKENS and ENVIRONMENT VARIABLES).
 
 use std::path::PathBuf;
 
@@ -88,8 +88,7 @@ mod tests {
     #[test]
     fn files_are_expanded() {
         let local = local(Path::new("/home/me"), &[("KEYS", "/k")]);
-        let tokens =
-            Tokens { local: &local, host: "h.example", typed: "h", port: 2222, user: "deploy", alias: "h" };
+        let tokens = Tokens { local: &local, host: "h.example", typed: "h", port: 2222, user: "deploy", alias: "h" };
         let path = |text: &str| tokens.path(text).map(|p| p.display().to_string());
         assert_eq!(path("~/.ssh/id"), Ok("/home/me/.ssh/id".into()));
         assert_eq!(path("~"), Ok("/home/me".into()));
@@ -97,7 +96,9 @@ mod tests {
         assert_eq!(path("%d/%u-%h-%n-%p-%r-%i%%"), Ok("/home/me/me-h.example-h-2222-deploy-1000%".into()));
         assert_eq!(path("${KEYS}/a$b"), Ok("/k/a$b".into()));
         assert_eq!(path("a~b"), Ok("a~b".into()));
-        for (bad, word) in [("~ghost/x", "ghost"), ("%q", "no token"), ("x%", "single"), ("${NO}", "not set"), ("${", "closed")] {
+        for (bad, word) in
+            [("~ghost/x", "ghost"), ("%q", "no token"), ("x%", "single"), ("${NO}", "not set"), ("${", "closed")]
+        {
             assert!(path(bad).unwrap_err().contains(word), "{bad}");
         }
     }

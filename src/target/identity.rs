@@ -1,4 +1,5 @@
-//! Which keys are tried, decided before the network is touched: `-i`, else `IdentityFile`, else the default files, and the agent.
+//! Which keys are tried, decided before the network is touched: `-i`, else `IdentityFile`, else the default files, and
+//! the agent.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -18,7 +19,8 @@ pub(super) const KEY_MAX_BYTES: u64 = 1024 * 1024;
 /// The most that is read of a `.pub` file, in bytes.
 const PUBLIC_MAX_BYTES: u64 = 64 * 1024;
 
-/// The default files under `~/.ssh`, in OpenSSH's order (ssh_config(5), `IdentityFile`); the withdrawn types are left out.
+/// The default files under `~/.ssh`, in OpenSSH's order (`ssh_config(5)`, `IdentityFile`); the withdrawn types are left
+/// out.
 const DEFAULT_FILES: [&str; 5] = ["id_rsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk"];
 
 /// Where the text of a key is.
@@ -82,7 +84,10 @@ pub(super) fn plan(
                 IdentitySource::File(path) => {
                     let path = tilde(path, tokens);
                     let unreadable = |problem| Fault::KeyUnreadable { path: path.display().to_string(), problem };
-                    Identity { explicit: true, ..open(&path, tokens.local.uid).map_err(Refusal::told).map_err(unreadable)? }
+                    Identity {
+                        explicit: true,
+                        ..open(&path, tokens.local.uid).map_err(Refusal::told).map_err(unreadable)?
+                    }
                 }
             };
             add(&mut plan, identity);
@@ -122,7 +127,7 @@ fn listed(settings: &Settings, tokens: &Tokens<'_>) -> Result<Vec<(PathBuf, bool
         .map_err(|problem| Fault::ConfigInvalid { place: "-o IdentityFile".to_owned(), problem })
 }
 
-/// `IdentityAgent`, else `SSH_AUTH_SOCK` (ssh_config(5)).
+/// `IdentityAgent`, else `SSH_AUTH_SOCK` (`ssh_config(5)`).
 fn agent(settings: &Settings, tokens: &Tokens<'_>) -> Result<Option<PathBuf>, Fault> {
     let from_env = |name: &str| Ok(tokens.local.env(name).map(PathBuf::from));
     match settings.identity_agent.as_deref() {
@@ -151,7 +156,10 @@ enum Refusal {
     Missing(io::Error),
     Unreadable(io::Error),
     /// Others can read it: as OpenSSH, such a key is not used (authfile.c `sshkey_perm_ok`).
-    Unprotected { path: PathBuf, mode: u32 },
+    Unprotected {
+        path: PathBuf,
+        mode: u32,
+    },
 }
 
 impl Refusal {

@@ -1,5 +1,5 @@
-//! The keywords of ssh_config(5) up to OpenSSH 10, the withdrawn ones and the distributions' own included: what is in here and not
-//! honoured brings a warning, what is not in here is a mistake.
+//! The keywords of `ssh_config(5)` up to OpenSSH 10, the withdrawn ones and the distributions' own included: what is in
+//! here and not honoured brings a warning, what is not in here is a mistake.
 
 /// One keyword.
 pub(super) struct Keyword {

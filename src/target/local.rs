@@ -12,7 +12,8 @@ pub type Lookup = Box<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
 
 /// The local side of a resolution.
 pub struct Local {
-    /// The login name: passwd's for our uid (as OpenSSH), else `USER` or `LOGNAME`. `None` in a container without either.
+    /// The login name: passwd's for our uid (as OpenSSH), else `USER` or `LOGNAME`. `None` in a container without
+    /// either.
     pub user: Option<String>,
     /// The home directory: `$HOME` (agents and tests set it), else passwd's.
     pub home: Option<PathBuf>,
@@ -30,7 +31,11 @@ impl Local {
             file.take(PASSWD_MAX_BYTES).read_to_end(&mut text)?;
             Ok(String::from_utf8_lossy(&text).into_owned())
         });
-        Self::new(rustix::process::getuid().as_raw(), passwd.unwrap_or_default(), Box::new(|name| std::env::var_os(name)))
+        Self::new(
+            rustix::process::getuid().as_raw(),
+            passwd.unwrap_or_default(),
+            Box::new(|name| std::env::var_os(name)),
+        )
     }
 
     /// An account described by its uid, the text of a passwd file, and a way to look up environment variables.

@@ -1,8 +1,8 @@
-//! From DEST and the connection options to a [`Target`]: everything that can be known about a connection before the network is
-//! touched. Local only; what `ssh -G` is to ssh.
+//! From DEST and the connection options to a [`Target`]: everything that can be known about a connection before the
+//! network is touched. Local only; what `ssh -G` is to ssh.
 //!
-//! Precedence, written once, in [`resolve_for`]: a flag of its own (`-l`, `-p`), then `-o`, then DEST, then the default. This is what
-//! OpenSSH does with options that stand before the destination: the first value wins.
+//! Precedence, written once, in [`resolve_for`]: a flag of its own (`-l`, `-p`), then `-o`, then DEST, then the
+//! default. This is what OpenSSH does with options that stand before the destination: the first value wins.
 
 pub mod destination;
 mod expand;
@@ -92,7 +92,8 @@ pub fn resolve_for(
     let port = options.port.or(settings.port).or(typed.port).unwrap_or(DEFAULT_PORT);
     let (user, user_source) = user(local, options, &settings, &typed)?;
     let alias = settings.host_key_alias.as_deref();
-    let tokens = |host| Tokens { local, host, typed: &typed.host, port, user: &user, alias: alias.unwrap_or(&typed.host) };
+    let tokens =
+        |host| Tokens { local, host, typed: &typed.host, port, user: &user, alias: alias.unwrap_or(&typed.host) };
     let host = match &settings.host_name {
         None => lower_case(&typed.host),
         Some(name) => {
@@ -142,7 +143,7 @@ fn config_invalid(place: &str, problem: impl Into<String>) -> Fault {
     Fault::ConfigInvalid { place: place.to_owned(), problem: problem.into() }
 }
 
-/// The place of the ssh_config files. They are not read yet: the user's is named, one that was asked for is refused.
+/// The place of the `ssh_config` files. They are not read yet: the user's is named, one that was asked for is refused.
 fn config(local: &Local, config: &ConfigFile) -> Result<Option<Warning>, Fault> {
     match config {
         ConfigFile::None => Ok(None),
@@ -185,15 +186,22 @@ fn user(
     }
 }
 
-/// Host names are lower-case from here on (ssh.c); the zone of an IPv6 address is an interface, and those differ by case.
+/// Host names are lower-case from here on (ssh.c); the zone of an IPv6 address is an interface, and those differ by
+/// case.
 fn lower_case(host: &str) -> String {
     match host.split_once('%') {
-        Some((address, zone)) if address.parse::<Ipv6Addr>().is_ok() => format!("{}%{zone}", address.to_ascii_lowercase()),
+        Some((address, zone)) if address.parse::<Ipv6Addr>().is_ok() => {
+            format!("{}%{zone}", address.to_ascii_lowercase())
+        }
         _ => host.to_ascii_lowercase(),
     }
 }
 
-fn host_key_rules(options: &ConnectionOptions, settings: &Settings, tokens: &Tokens<'_>) -> Result<HostKeyRules, Fault> {
+fn host_key_rules(
+    options: &ConnectionOptions,
+    settings: &Settings,
+    tokens: &Tokens<'_>,
+) -> Result<HostKeyRules, Fault> {
     let host = tokens.host.to_ascii_lowercase();
     let (lookup_name, portless_name) = match &settings.host_key_alias {
         Some(alias) if alias.contains(|c: char| c.is_whitespace() || c.is_control()) => {

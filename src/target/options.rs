@@ -1,5 +1,6 @@
-//! The ssh_config settings that are honoured, and the one place where "the first value wins" is written. The `-o` options of the
-//! command line go through it first; whatever reads files later only has to call [`Settings::set`] in the order of ssh_config(5).
+//! The `ssh_config` settings that are honoured, and the one place where "the first value wins" is written. The `-o`
+//! options of the command line go through it first; whatever reads files later only has to call [`Settings::set`] in
+//! the order of `ssh_config(5)`.
 
 use std::time::Duration;
 
@@ -62,7 +63,8 @@ impl Settings {
         let mut warnings = Vec::new();
         for option in options {
             let (keyword, rest) = split_keyword(option);
-            if rest.is_empty() && ["json", "ndjson", "raw"].iter().any(|mode| option.trim().eq_ignore_ascii_case(mode)) {
+            if rest.is_empty() && ["json", "ndjson", "raw"].iter().any(|mode| option.trim().eq_ignore_ascii_case(mode))
+            {
                 let mode = option.trim().to_ascii_lowercase();
                 return Err(Fault::Usage {
                     message: format!("`-o {mode}` is an ssh_config option; the output form is `--output {mode}`"),
@@ -72,7 +74,10 @@ impl Settings {
             match applied {
                 Ok(Applied::Honoured) => {}
                 Ok(Applied::Ignored(name)) => {
-                    warnings.push(Warning::new("option_ignored", format!("`-o {name}` is not supported yet and was ignored")));
+                    warnings.push(Warning::new(
+                        "option_ignored",
+                        format!("`-o {name}` is not supported yet and was ignored"),
+                    ));
                 }
                 Err(problem) => return Err(Fault::ConfigInvalid { place: format!("-o {keyword}"), problem }),
             }
@@ -80,7 +85,8 @@ impl Settings {
         Ok((settings, warnings))
     }
 
-    /// Takes one keyword (in any case) with its arguments. A value that was set before stays; a bad one is refused all the same.
+    /// Takes one keyword (in any case) with its arguments. A value that was set before stays; a bad one is refused all
+    /// the same.
     pub fn set(&mut self, keyword: &str, arguments: &[String]) -> Result<Applied, String> {
         let lower = keyword.to_ascii_lowercase();
         let Some(known) = keywords::find(&lower) else {
@@ -128,7 +134,7 @@ impl Settings {
     }
 }
 
-/// The first value wins (ssh_config(5)).
+/// The first value wins (`ssh_config(5)`).
 fn first<T>(slot: &mut Option<T>, value: T) {
     slot.get_or_insert(value);
 }
@@ -142,7 +148,8 @@ pub(super) fn split_keyword(line: &str) -> (&str, &str) {
     (keyword, rest.strip_prefix('=').unwrap_or(rest).trim_start())
 }
 
-/// Words separated by white space; quotes and backslashes as in OpenSSH's `argv_split`; a `#` that begins a word ends the line.
+/// Words separated by white space; quotes and backslashes as in OpenSSH's `argv_split`; a `#` that begins a word ends
+/// the line.
 pub(super) fn arguments(text: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut chars = text.chars().peekable();
@@ -155,10 +162,12 @@ pub(super) fn arguments(text: &str) -> Result<Vec<String>, String> {
         let mut quote = None;
         while let Some(c) = chars.next_if(|c| quote.is_some() || !c.is_whitespace()) {
             match (c, quote) {
-                ('\\', _) => match chars.next_if(|c| matches!(c, '\'' | '"' | '\\') || (quote.is_none() && *c == ' ')) {
-                    Some(escaped) => word.push(escaped),
-                    None => word.push('\\'),
-                },
+                ('\\', _) => {
+                    match chars.next_if(|c| matches!(c, '\'' | '"' | '\\') || (quote.is_none() && *c == ' ')) {
+                        Some(escaped) => word.push(escaped),
+                        None => word.push('\\'),
+                    }
+                }
                 ('"' | '\'', None) => quote = Some(c),
                 (c, Some(q)) if c == q => quote = None,
                 (c, _) => word.push(c),
@@ -189,7 +198,8 @@ fn yes_no(word: &str) -> Result<bool, String> {
     }
 }
 
-/// `unbound` and `host-bound` choose a protocol extension (OpenSSH PROTOCOL, publickey-hostbound-v00), not whether keys are used.
+/// `unbound` and `host-bound` choose a protocol extension (OpenSSH PROTOCOL, publickey-hostbound-v00), not whether keys
+/// are used.
 fn pubkey(word: &str) -> Result<bool, String> {
     match word.to_ascii_lowercase().as_str() {
         "unbound" | "host-bound" => Ok(true),
@@ -207,7 +217,7 @@ fn policy(word: &str) -> Result<HostKeyPolicy, String> {
     }
 }
 
-/// A time of sshd_config(5) TIME FORMATS: seconds, or `1h30m`; `none` is zero.
+/// A time of `sshd_config(5)` TIME FORMATS: seconds, or `1h30m`; `none` is zero.
 fn seconds(word: &str) -> Result<Duration, String> {
     let bad = || format!("`{word}` is not a time such as `15` or `1m30s`");
     if word.eq_ignore_ascii_case("none") {

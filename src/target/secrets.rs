@@ -84,17 +84,20 @@ impl SecretStore {
         if let Some((.., secret)) = taken.iter().find(|(s, shape, _)| s == source && *shape == ask.shape) {
             return Ok(secret.clone());
         }
-        let spent = taken.iter().any(|(s, ..)| s == source) && matches!(source, SecretSource::Stdin | SecretSource::Fd(_));
-        let secret = if spent { Err("it was already read for another secret".to_owned()) } else { self.read(source, ask).await };
-        let secret = secret.and_then(|secret| if secret.is_empty() { Err("it is empty".to_owned()) } else { Ok(secret) });
+        let spent =
+            taken.iter().any(|(s, ..)| s == source) && matches!(source, SecretSource::Stdin | SecretSource::Fd(_));
+        let secret =
+            if spent { Err("it was already read for another secret".to_owned()) } else { self.read(source, ask).await };
+        let secret =
+            secret.and_then(|secret| if secret.is_empty() { Err("it is empty".to_owned()) } else { Ok(secret) });
         let empty = |problem| Fault::SecretSourceEmpty { what: ask.what.to_owned(), origin: origin(source), problem };
         let secret = secret.map_err(empty)?;
         taken.push((source.clone(), ask.shape, secret.clone()));
         Ok(secret)
     }
 
-    /// The secret, asked anew where it can be: a one-time code that was used is worth nothing. Standard input and descriptors
-    /// give what they gave before.
+    /// The secret, asked anew where it can be: a one-time code that was used is worth nothing. Standard input and
+    /// descriptors give what they gave before.
     pub async fn get_anew(&self, source: &SecretSource, ask: Ask<'_>) -> Result<Secret, Fault> {
         if !matches!(normal(source), SecretSource::Stdin | SecretSource::Fd(_)) {
             self.taken.lock().await.retain(|(s, ..)| s != source);
@@ -115,20 +118,23 @@ impl SecretStore {
                 blocking(move || read_from(&File::open(path)?, shape)).await
             }
             SecretSource::Fd(number) => {
-                // Opening it again by name is the way that needs no `unsafe`; a pipe and a here-document allow it, a socket not.
+                // Opening it again by name is the way that needs no `unsafe`; a pipe and a here-document allow it, a
+                // socket not.
                 let path = format!("/dev/fd/{number}");
                 blocking(move || read_from(&File::open(path)?, shape)).await
             }
             SecretSource::Stdin => blocking(move || read_from(rustix::stdio::stdin(), shape)).await,
             SecretSource::Command(command) => child::output(child::shell(command), shape).await,
             SecretSource::Askpass => {
-                let program = (self.env)("SSH_ASKPASS").filter(|program| !program.is_empty()).ok_or("SSH_ASKPASS is not set")?;
+                let program =
+                    (self.env)("SSH_ASKPASS").filter(|program| !program.is_empty()).ok_or("SSH_ASKPASS is not set")?;
                 child::output(child::askpass(&program, &format!("{prompt}: ")), shape).await
             }
             SecretSource::Prompt => {
                 let prompt = format!("{prompt}: ");
                 let asked = move || {
-                    File::open("/dev/tty").map_err(|error| io::Error::other(format!("there is no terminal: {error}")))?;
+                    File::open("/dev/tty")
+                        .map_err(|error| io::Error::other(format!("there is no terminal: {error}")))?;
                     rpassword::prompt_password(prompt).map(|line| Secret::new(line.into_bytes()))
                 };
                 blocking(asked).await
@@ -170,7 +176,8 @@ fn too_long(shape: Shape) -> String {
     format!("it is over {} KiB", shape.limit() / 1024)
 }
 
-/// One line is read byte by byte: what follows it belongs to somebody else, the remote command's standard input perhaps.
+/// One line is read byte by byte: what follows it belongs to somebody else, the remote command's standard input
+/// perhaps.
 fn read_from(fd: impl AsFd, shape: Shape) -> io::Result<Secret> {
     let limit = shape.limit();
     // Never grown, so that no copy is left behind in freed memory.

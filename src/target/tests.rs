@@ -265,7 +265,10 @@ fn an_explicit_key_stands_alone() {
     assert_eq!(plan.identities.len(), 2);
     assert!(plan.listed_only && plan.identities.iter().all(|i| i.explicit));
     assert_eq!(plan.identities[0].name, key.display().to_string());
-    assert_eq!((plan.identities[1].name.as_str(), &plan.identities[1].text), ("env:DEPLOY_KEY", &KeyText::Source(source)));
+    assert_eq!(
+        (plan.identities[1].name.as_str(), &plan.identities[1].text),
+        ("env:DEPLOY_KEY", &KeyText::Source(source))
+    );
 }
 
 #[test]
@@ -313,7 +316,9 @@ fn identity_options() {
     assert!(named.listed_only && !named.identities[0].explicit);
     assert_eq!(plan(&["IdentityFile=none"]).identities, []);
     assert_eq!(plan(&["IdentityAgent=none"]).agent, None);
-    for (agent, path) in [("~/a", home.dir.path().join("a")), ("$OTHER", "/run/other".into()), ("SSH_AUTH_SOCK", "/run/agent".into())] {
+    for (agent, path) in
+        [("~/a", home.dir.path().join("a")), ("$OTHER", "/run/other".into()), ("SSH_AUTH_SOCK", "/run/agent".into())]
+    {
         assert_eq!(plan(&[&format!("IdentityAgent={agent}")]).agent, Some(path));
     }
     let options = ConnectionOptions { options: vec!["IdentityFile=~/no".into()], ..options() };

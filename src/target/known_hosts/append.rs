@@ -11,21 +11,26 @@ use rustix::fs::{FlockOperation, flock};
 use super::line::{Marker, parse};
 use super::{FILE_MAX_BYTES, HostKeyRules, matching};
 
-/// Adds the key under the rules' lookup name, unless it is there already: parallel runs add one line. Waits for the file's lock
-/// without a limit, so call it where blocking is fine. A failure is worth a warning, not a refusal: the next run asks again.
+/// Adds the key under the rules' lookup name, unless it is there already: parallel runs add one line. Waits for the
+/// file's lock without a limit, so call it where blocking is fine. A failure is worth a warning, not a refusal: the
+/// next run asks again.
 pub fn remember(rules: &HostKeyRules, key_type: &str, blob: &[u8]) -> io::Result<()> {
     let name = &rules.lookup_name;
     let file = rules.user_files.first().ok_or_else(|| io::Error::other("UserKnownHostsFile is `none`"))?;
     // Hashed, a name means itself; plain, some names would mean more hosts than this one, or none.
     let special = name.contains(['*', '?', ',']) || name.starts_with(['!', '|', '@', '#']);
     if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c.is_control()) || (special && !rules.hash_new) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("`{name}` cannot stand in a known_hosts file")));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("`{name}` cannot stand in a known_hosts file"),
+        ));
     }
     if let Some(directory) = file.parent().filter(|directory| !directory.as_os_str().is_empty()) {
         DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
     }
     let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(file)?;
-    // Where a file system has no locks, the single appending write below is what is left, and it is nearly always enough.
+    // Where a file system has no locks, the single appending write below is what is left, and it is nearly always
+    // enough.
     let _ = flock(&file, FlockOperation::LockExclusive);
     let mut text = Vec::new();
     (&file).take(FILE_MAX_BYTES + 1).read_to_end(&mut text)?;

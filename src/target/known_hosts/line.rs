@@ -1,4 +1,4 @@
-//! One line of a known_hosts file (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT).
+//! One line of a `known_hosts` file (sshd(8), `SSH_KNOWN_HOSTS` FILE FORMAT).
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -23,8 +23,8 @@ pub(super) struct Line<'a> {
     pub(super) blob: Vec<u8>,
 }
 
-/// `None` for an empty line and a comment; the problem, in words, for a broken one. Bytes, because a comment may be in any
-/// encoding.
+/// `None` for an empty line and a comment; the problem, in words, for a broken one. Bytes, because a comment may be in
+/// any encoding.
 pub(super) fn parse(line: &[u8]) -> Result<Option<Line<'_>>, String> {
     let (first, rest) = word(line);
     if first.is_empty() || first.starts_with(b"#") {

@@ -1,4 +1,4 @@
-//! Whether the first field of a known_hosts line is about a host (OpenSSH match.c and hostfile.c).
+//! Whether the first field of a `known_hosts` line is about a host (OpenSSH match.c and hostfile.c).
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -102,7 +102,9 @@ mod tests {
         match pattern.split_first() {
             None => text.is_empty(),
             Some((b'*', rest)) => (0..=text.len()).any(|n| plainly(rest, &text[n..])),
-            Some((c, rest)) => text.split_first().is_some_and(|(t, tail)| (*c == b'?' || c == t) && plainly(rest, tail)),
+            Some((c, rest)) => {
+                text.split_first().is_some_and(|(t, tail)| (*c == b'?' || c == t) && plainly(rest, tail))
+            }
         }
     }
 

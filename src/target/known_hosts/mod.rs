@@ -1,5 +1,5 @@
-//! What the known_hosts files say about one host: a verdict on a key, never what is done about it. Semantics of OpenSSH's
-//! hostfile.c and sshconnect.c; format of sshd(8), SSH_KNOWN_HOSTS FILE FORMAT.
+//! What the `known_hosts` files say about one host: a verdict on a key, never what is done about it. Semantics of
+//! OpenSSH's hostfile.c and sshconnect.c; format of sshd(8), `SSH_KNOWN_HOSTS` FILE FORMAT.
 
 mod append;
 mod line;
@@ -20,7 +20,7 @@ pub use pin::{Pin, fingerprint};
 use crate::model::outcome::Warning;
 use crate::model::request::HostKeyPolicy;
 
-/// A larger known_hosts file is not read.
+/// A larger `known_hosts` file is not read.
 const FILE_MAX_BYTES: u64 = 32 * 1024 * 1024;
 
 /// This many broken lines are told one by one.
@@ -35,8 +35,8 @@ pub struct HostKeyRules {
     pub pins: Vec<Pin>,
     /// The name looked up and written: `HostKeyAlias`, else the host on port 22, `[host]:port` on another; lower-case.
     pub lookup_name: String,
-    /// The host without its port, where `lookup_name` has one: OpenSSH looks there too when nothing is known under the first
-    /// (sshconnect.c, "checking without port identifier").
+    /// The host without its port, where `lookup_name` has one: OpenSSH looks there too when nothing is known under the
+    /// first (sshconnect.c, "checking without port identifier").
     pub portless_name: Option<String>,
     /// `UserKnownHostsFile`, in order; a new key goes to the first.
     pub user_files: Vec<PathBuf>,
@@ -77,15 +77,16 @@ pub struct KnownKey {
 pub enum Verdict {
     /// It stands here.
     Known(Place),
-    /// Nothing is known about the host. `known_types`: its portless name has other keys of these types, which forbids nothing.
+    /// Nothing is known about the host. `known_types`: its portless name has other keys of these types, which forbids
+    /// nothing.
     Unknown {
         /// Types, in file order.
         known_types: Vec<String>,
     },
     /// Another key of the same type stands here.
     Changed(Place),
-    /// Only keys of other types are known, the first one here. OpenSSH calls that changed as well, and never adds the new one:
-    /// whoever sits in between could otherwise offer a type that the host never used.
+    /// Only keys of other types are known, the first one here. OpenSSH calls that changed as well, and never adds the
+    /// new one: whoever sits in between could otherwise offer a type that the host never used.
     OtherType {
         /// The first of them.
         place: Place,
@@ -117,7 +118,8 @@ impl HostKeyRules {
         (!self.pins.is_empty()).then(|| self.pins.iter().any(|pin| pin.accepts(blob)))
     }
 
-    /// Reads the files. One that is missing is empty; what cannot be read or understood brings a warning and is skipped.
+    /// Reads the files. One that is missing is empty; what cannot be read or understood brings a warning and is
+    /// skipped.
     pub fn load(&self) -> (KnownHosts, Vec<Warning>) {
         let mut known = KnownHosts { complete: true, ..KnownHosts::default() };
         let mut broken = Vec::new();
@@ -144,7 +146,7 @@ impl HostKeyRules {
     }
 }
 
-/// The text of a known_hosts file, bounded.
+/// The text of a `known_hosts` file, bounded.
 fn read(file: &Path) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     File::open(file)?.take(FILE_MAX_BYTES + 1).read_to_end(&mut text)?;

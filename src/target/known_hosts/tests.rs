@@ -73,7 +73,6 @@ fn a_stale_older_key_does_not_hide_the_right_one() {
     let known = files.load("web1", 22);
     assert_eq!(known.verdict(ED, &blob(ED, "new")), Verdict::Known(files.place(2)));
     assert_eq!(known.verdict(ED, &blob(ED, "third")), Verdict::Changed(files.place(1)));
-    assert_eq!(known.verdict(ED, &blob(ED, "third")).clone(), Verdict::Changed(files.place(1)));
 }
 
 #[test]
@@ -134,6 +133,13 @@ fn authorities_are_no_host_keys() {
     assert_eq!(files.load("web1.lan", 2222).authorities().len(), 1);
 }
 
+/// OpenSSH takes it only where the line has no space at all; the manual knows no such rule.
+#[test]
+fn a_tab_may_follow_a_marker() {
+    let files = Files::new(&format!("@revoked\tweb1 {}\n", key(ED, "a")));
+    assert_eq!(files.load("web1", 22).verdict(ED, &blob(ED, "a")), Verdict::Revoked(files.place(1)));
+}
+
 #[test]
 fn broken_lines_are_told_and_skipped() {
     let good = key(ED, "a");
@@ -187,7 +193,7 @@ fn missing_is_quiet_and_unreadable_is_not() {
 /// The field, the names it is looked up under, and the odd file forms, all answered by OpenSSH itself.
 #[test]
 fn openssh_finds_the_same_lines() {
-    let k = key(ED, "a");
+    let k = real_key();
     let lines = [
         format!("web1 {k} a comment"),
         format!("web1,web2.lan\t{k}"),
@@ -200,7 +206,7 @@ fn openssh_finds_the_same_lines() {
         format!("[*]:2222,10.0.0.? {k}"),
         format!("#web1 {k}"),
         format!("@revoked web1 {k}"),
-        format!("@cert-authority\t*.lan {k}"),
+        format!("@cert-authority  *.lan\t{k}"),
         format!("@other web1 {k}"),
         "web1".to_owned(),
         format!("web1,, {k}"),
@@ -212,7 +218,8 @@ fn openssh_finds_the_same_lines() {
     ];
     let files = Files::new(&(lines.join("\n") + "\n"));
     let hashed = Files::new(&format!("web1 {k}\n[web1]:2222 {k}\nweb4.lan {k}\n"));
-    assert!(keygen(&["-H", "-f", hashed.user().to_str().unwrap()]).contains("original contents"));
+    keygen(&["-H", "-f", hashed.user().to_str().unwrap()]);
+    assert!(std::fs::read_to_string(hashed.user()).unwrap().lines().all(|line| line.starts_with("|1|")));
     let mut asked = 0;
     for files in [&files, &hashed] {
         for name in ["web1", "web2.lan", "web3", "web4.lan", "[web1]:2222", "[web9]:2222", "10.0.0.7", "::1", "other"] {
@@ -236,11 +243,24 @@ fn keygen(arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
+/// `TYPE BASE64` of a key that OpenSSH takes.
+fn real_key() -> String {
+    let dir = tempfile::tempdir().unwrap();
+    let file = generate(&dir);
+    let public = std::fs::read_to_string(file.with_extension("pub")).unwrap();
+    public.split(' ').take(2).collect::<Vec<_>>().join(" ")
+}
+
+fn generate(dir: &TempDir) -> PathBuf {
+    let file = dir.path().join("k");
+    keygen(&["-q", "-t", "ed25519", "-N", "", "-C", "c", "-f", file.to_str().unwrap()]);
+    file
+}
+
 #[test]
 fn fingerprints_and_pins_are_those_of_openssh() {
     let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("k");
-    keygen(&["-q", "-t", "ed25519", "-N", "", "-C", "c", "-f", file.to_str().unwrap()]);
+    let file = generate(&dir);
     let public = std::fs::read_to_string(dir.path().join("k.pub")).unwrap();
     let blob = BASE64.decode(public.split(' ').nth(1).unwrap()).unwrap();
     let said = keygen(&["-l", "-f", file.to_str().unwrap()]);

@@ -15,7 +15,8 @@ use crate::secret::Secret;
 /// How much of a failed program's standard error is told, in bytes.
 const STDERR_MAX_BYTES: usize = 4 * 1024;
 
-/// After the program's end: how long its output is still read. A daemon that it left behind may hold the pipes for ever.
+/// After the program's end: how long its output is still read. A daemon that it left behind may hold the pipes for
+/// ever.
 const DRAIN: Duration = Duration::from_millis(500);
 
 /// `sh -c COMMAND`.
