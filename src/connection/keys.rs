@@ -75,6 +75,13 @@ pub fn decode(text: &[u8], passphrase: Option<&Secret>) -> Result<PrivateKey, Ke
         (Format::Ppk, _) => text.lines().any(|line| line.starts_with("Encryption: ") && line != "Encryption: none"),
         _ => false,
     };
+    if matches!(format, Format::EncryptedPkcs8) && body(&text).is_some_and(|body| !is_pbes2_with_aes(&body)) {
+        return Err(KeyProblem::Malformed(
+            "it is a PKCS#8 key in an encryption other than PBES2 with AES, which is not supported; \
+             `ssh-keygen -p -f FILE` rewrites it as an OpenSSH key"
+                .to_owned(),
+        ));
+    }
     if !encrypted {
         return decode_secret_key(&text, None).map_err(|error| malformed(&error));
     }
@@ -171,6 +178,16 @@ fn openssh(text: &str) -> Option<PrivateKey> {
     PrivateKey::from_bytes(&body(text)?).ok()
 }
 
+/// The object identifiers of PBES2 (RFC 8018 appendix A.4) and of AES (NIST, 2.16.840.1.101.3.4.1), looked for where the
+/// algorithm of an encrypted PKCS#8 key is written.
+fn is_pbes2_with_aes(body: &[u8]) -> bool {
+    const PBES2: [u8; 11] = [0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x05, 0x0d];
+    const AES: [u8; 10] = [0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x01];
+    let head = &body[..body.len().min(200)];
+    let holds = |oid: &[u8]| head.windows(oid.len()).any(|window| window == oid);
+    holds(&PBES2) && holds(&AES)
+}
+
 /// Whether what stands before the decryption is sound, so that a failure after it is the passphrase's: whole cipher
 /// blocks for PKCS#1, one complete DER SEQUENCE (X.690 section 8.1.3) for PKCS#8.
 fn encrypted_body_is_whole(format: &Format<'_>, body: &[u8]) -> bool {
@@ -197,9 +214,7 @@ fn judge(error: &Error) -> KeyProblem {
         // The variants belong to crates that are not ours to name.
         Error::SshKey(_) if error.to_string().contains("incorrect MAC") => KeyProblem::WrongPassphrase,
         Error::SshKey(_) | Error::SshEncoding(_) | Error::Decode(_) | Error::UnknownAlgorithm(_) => malformed(error),
-        Error::Pkcs8(_)
-            if ["nsupported", "PBES1", "parameters"].iter().any(|word| error.to_string().contains(word)) =>
-        {
+        Error::Pkcs8(_) if ["unsupported", "parameters"].iter().any(|word| error.to_string().contains(word)) => {
             malformed(error)
         }
         _ => KeyProblem::WrongPassphrase,

@@ -65,6 +65,14 @@ static KEYS: LazyLock<HashMap<String, Vec<u8>>> = LazyLock::new(|| {
             tool("openssl", &all);
         }
     }
+    let pem = at("rsa.pem");
+    for (name, scheme) in [("des3", ["-v2", "des3"]), ("pbes1", ["-v1", "PBE-SHA1-3DES"])] {
+        let out = at(&format!("rsa.p8.{name}.enc"));
+        let head = ["pkcs8", "-topk8", "-passout", "pass:pw", "-in", &pem, "-out", &out];
+        tool("openssl", &[&head[..], &scheme].concat());
+    }
+    let out = at("rsa.p8.scrypt.enc");
+    tool("openssl", &["pkcs8", "-topk8", "-passout", "pass:pw", "-scrypt", "-in", &pem, "-out", &out]);
     tool("openssl", &["genpkey", "-algorithm", "ed25519", "-out", &at("ed.p8")]);
     let files = std::fs::read_dir(dir.path()).unwrap().map(Result::unwrap);
     files.map(|file| (file.file_name().into_string().unwrap(), std::fs::read(file.path()).unwrap())).collect()
@@ -122,7 +130,7 @@ fn encrypted_keys_want_their_passphrase() {
         names.extend(OPENSSH.map(|suffix| (format!("{kind}.{suffix}"), kind)));
         names.extend(["ppk3.enc", "ppk2.enc"].map(|suffix| (format!("{kind}.{suffix}"), kind)));
     }
-    names.extend(["rsa.aes128.enc", "rsa.p8.enc"].map(|name| (name.to_owned(), "rsa")));
+    names.extend(["rsa.aes128.enc", "rsa.p8.enc", "rsa.p8.scrypt.enc"].map(|name| (name.to_owned(), "rsa")));
     names.push(("ecdsa.p8.enc".to_owned(), "ecdsa"));
     for (name, kind) in names {
         let text = text(&name);
@@ -187,6 +195,10 @@ fn what_cannot_be_read_is_named() {
     for name in ["rsa.aes256.enc", "rsa.des3.enc", "ecdsa.aes128.enc", "ecdsa.aes256.enc"] {
         let problem = problem(&text(name));
         assert!(problem.contains("encrypted with") && problem.contains("ssh-keygen -p -f"), "{name}: {problem}");
+    }
+    for name in ["rsa.p8.des3.enc", "rsa.p8.pbes1.enc"] {
+        let problem = problem(&text(name));
+        assert!(problem.contains("other than PBES2 with AES"), "{name}: {problem}");
     }
     for (text, word) in [
         ("", "no private key"),
