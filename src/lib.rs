@@ -1,4 +1,28 @@
-//! ssh-cli: one SSH invocation that says what happened.
+//! A one-shot, agent-first SSH command line: one invocation, one command on one host, one JSON envelope that says what
+//! happened there, one exit code. No daemon, no pool, no hidden state.
+//!
+//! ```text
+//! args ──cli──▶ Request ──target──▶ Target ──connection──▶ Session ──operation──▶ facts ──verdict──▶ Outcome ──report──▶ envelope
+//!                        flow: resolve → prepare → attempt(s) → conclude
+//! ```
+//!
+//! | module | what it is | may import |
+//! |---|---|---|
+//! | [`constants`], [`effect`], [`secret`], [`shell`] | numbers, the effect table, secrets as a type, quoting | nothing of ours |
+//! | [`model`] | the words all layers share: request, outcome, sink, timing | effect, secret |
+//! | [`errors`] | every fault with its code, class, phase and exit, in one match | model, effect, constants |
+//! | [`retry`] | backoff and policy; pure, no clock | effect, errors, constants |
+//! | [`cli`] | clap: arguments as typed, and as meant | model, errors, effect, secret, constants |
+//! | [`report`] | the envelope, events, raw output, schemas | model, errors, effect, secret, constants |
+//! | `target` | local only: destination, options, `known_hosts`, identities, secret sources | model, errors, secret, constants |
+//! | `connection` | russh: dial, host key, authentication, channel | target, model, errors, secret, constants |
+//! | `operation` | what is done with a session: exec | connection, model, errors, secret, shell, constants |
+//! | `flow` | the order of things, and the only place that sleeps | operation, connection, target, retry, model, errors, secret, shell, constants |
+//! | this file, `signals`, `logging` | runtime, signals, the way out | cli, flow, report, model, errors, retry |
+//!
+//! What is *seen* and what is *claimed* are kept apart: `operation::exec::run` writes down facts (was the request written, was it
+//! answered, did a status arrive, were both streams read to their end), and `operation::exec::verdict` is the one pure function
+//! that turns facts into an outcome. A missing exit status is an answer, never a number.
 
 pub mod cli;
 mod connection;
@@ -6,10 +30,132 @@ pub mod constants;
 pub mod effect;
 pub mod errors;
 mod flow;
+mod logging;
 pub mod model;
 mod operation;
+pub mod report;
 pub mod retry;
 pub mod secret;
 pub mod shell;
+mod signals;
 mod target;
-#[doc(hidden)] pub mod smoke;
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
+
+use tokio::runtime;
+use tokio::time::Instant;
+
+use cli::Surroundings;
+use errors::exit_codes::EX_SOFTWARE;
+use errors::{Fault, SshCliError};
+use flow::Ended;
+use model::outcome::Finished;
+use model::request::{Action, ExecRequest, OutputOptions, Request};
+use report::Output;
+use retry::RetryConfig;
+
+/// What the last panic said, and where. russh runs in a task of its own: its panic would otherwise look like a lost connection.
+static PANICKED: Mutex<Option<String>> = Mutex::new(None);
+
+/// Runs one invocation: arguments in, exit code out. Everything in between ends in one document on standard output.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    std::panic::set_hook(Box::new(|panic| {
+        let said = panic.to_string();
+        PANICKED.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(said);
+    }));
+    let surroundings = Surroundings {
+        stdout_is_terminal: std::io::stdout().is_terminal(),
+        stderr_is_terminal: std::io::stderr().is_terminal(),
+        output_variable: std::env::var_os("SSH_CLI_OUTPUT"),
+    };
+    let code = match cli::parse(args, &surroundings) {
+        Ok(request) => perform(&request),
+        Err(refused) => {
+            let ended = failed_before_anything(refused.fault, effect::Effect::default());
+            say(Output::without_file(&refused.output), &ended, refused.command)
+        }
+    };
+    ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))
+}
+
+fn perform(request: &Request) -> i32 {
+    logging::begin(request.verbosity);
+    match &request.action {
+        Action::Exec(exec) => perform_exec(exec, &request.output),
+        Action::Schema(topic) => report::print(&report::schema(*topic)),
+        Action::ExitCodes => report::print(&report::exit_codes(request.output.mode)),
+        Action::Completions(shell) => match cli::completions(shell) {
+            Some(script) => report::print(&script),
+            None => EX_SOFTWARE,
+        },
+        Action::Print(text) => report::print(text),
+    }
+}
+
+fn perform_exec(request: &ExecRequest, options: &OutputOptions) -> i32 {
+    let effect = request.run.effect;
+    let mut output = match Output::open(options, state_dir().as_deref()) {
+        Ok(output) => output,
+        Err(fault) => {
+            return say(Output::without_file(options), &failed_before_anything(fault, effect), "exec");
+        }
+    };
+    let built = runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = match built {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            let fault = Fault::Internal { problem: format!("no runtime: {error}") };
+            return say(output, &failed_before_anything(fault, effect), "exec");
+        }
+    };
+    let work = std::panic::AssertUnwindSafe(|| {
+        runtime.block_on(async {
+            let begun = Instant::now();
+            let mut signals = signals::catch();
+            let mut ended = flow::exec(request, begun, &mut output, &mut signals).await;
+            flow::drain(&mut ended, &mut output, &mut signals).await;
+            ended
+        })
+    });
+    let done = std::panic::catch_unwind(work);
+    // A look-up or a read that still blocks a thread is not waited for.
+    runtime.shutdown_background();
+    let panicked = PANICKED.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let ended = match (done, panicked) {
+        (Ok(ended), None) => ended,
+        (Ok(ended), Some(problem)) => ended.with_fault(Fault::Internal { problem }),
+        (Err(_), problem) => {
+            // How far it had come went down with it.
+            let mut finished = Finished::not_started(effect);
+            finished.started = model::outcome::Started::Unknown;
+            finished.outcome = model::outcome::Outcome::Unknown;
+            finished.target.destination.clone_from(&request.destination);
+            Ended { finished, error: None }.with_fault(Fault::Internal { problem: problem.unwrap_or_default() })
+        }
+    };
+    say(output, &ended, "exec")
+}
+
+fn say(output: Output, ended: &Ended, command: &'static str) -> i32 {
+    let next = RetryConfig::agent_default().delay_for_attempt(1);
+    output.finish(&ended.finished, ended.error.as_ref(), command, next)
+}
+
+fn failed_before_anything(fault: Fault, effect: effect::Effect) -> Ended {
+    Ended { finished: Finished::not_started(effect), error: None }.with_fault(fault)
+}
+
+/// `SSH_CLI_STATE_DIR`, else `$XDG_STATE_HOME/ssh-cli`, else `~/.local/state/ssh-cli`; none without a home.
+fn state_dir() -> Option<PathBuf> {
+    use etcetera::BaseStrategy;
+
+    if let Some(directory) = std::env::var_os("SSH_CLI_STATE_DIR").filter(|directory| !directory.is_empty()) {
+        return Some(PathBuf::from(directory));
+    }
+    etcetera::base_strategy::Xdg::new().ok()?.state_dir().map(|state| state.join("ssh-cli"))
+}
+

@@ -28,6 +28,15 @@ pub struct Ended {
     pub error: Option<SshCliError>,
 }
 
+impl Ended {
+    /// The same, failed by this as well: it is what the caller is told.
+    #[must_use]
+    pub fn with_fault(self, fault: Fault) -> Self {
+        let error = SshCliError::new(fault, self.finished.started, self.finished.effect, false);
+        Self { error: Some(error), ..self }
+    }
+}
+
 /// Runs one command. `begun`: when the process began, for `--deadline` and the total time.
 pub async fn exec<S: Sink>(
     request: &ExecRequest,
