@@ -86,7 +86,7 @@ fn perform(request: &Request) -> i32 {
     logging::begin(request.verbosity);
     match &request.action {
         Action::Exec(exec) => perform_exec(exec, &request.output),
-        Action::Schema(topic) => report::print(&report::schema(*topic)),
+        Action::Schema(topic) => report::print(&report::schema(*topic, request.output.mode)),
         Action::ExitCodes => report::print(&report::exit_codes(request.output.mode)),
         Action::Completions(shell) => match cli::completions(shell) {
             Some(script) => report::print(&script),
@@ -116,9 +116,14 @@ fn perform_exec(request: &ExecRequest, options: &OutputOptions) -> i32 {
         runtime.block_on(async {
             let begun = Instant::now();
             let mut signals = signals::catch();
-            let mut ended = flow::exec(request, begun, &mut output, &mut signals).await;
-            flow::drain(&mut ended, &mut output, &mut signals).await;
-            ended
+            let ended = flow::exec(request, begun, &mut output, &mut signals).await;
+            // A slow reader of ours may take its time, until somebody says that it is enough.
+            tokio::select! {
+                biased;
+                // How it ended is asked for again when everything is said.
+                _ = output.drained() => ended,
+                Some(signal) = signals.recv() => ended.with_fault(Fault::Interrupted { signal, confirmed: None }),
+            }
         })
     });
     let done = std::panic::catch_unwind(work);

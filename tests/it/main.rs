@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 #![allow(unreachable_pub, reason = "nobody reaches into a test binary: `pub` says what the rig offers its tests")]
 
+mod layers;
 mod auth;
 mod cuts;
 mod host_key;
