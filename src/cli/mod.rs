@@ -79,6 +79,11 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run one command on another machine
+    ///
+    /// Connects, runs the command, and says what became of it: one JSON envelope on standard output, or with --raw the
+    /// command's own output, live. It opens no interactive shell and asks nothing unless an option says so.
+    ///
+    /// A missing exit status is an error, never a success, and `started` says whether the command may have begun.
     Exec(Box<exec::ExecArgs>),
     /// Print a JSON Schema, the error codes or tool definitions
     Schema(schema::SchemaArgs),

@@ -1,0 +1,85 @@
+//! Tool definitions that an agent framework can load: a property is the long option of the same name, with `_` for `-`.
+
+use serde_json::{Value, json};
+
+/// The list of tools.
+pub(super) fn tools() -> Value {
+    json!([{
+        "name": "ssh_exec",
+        "description": "Run one command on another machine over SSH and return one JSON envelope. Call it as: \
+            ssh-cli exec --json [--OPTION VALUE ...] DESTINATION -- COMMAND... ; a property below is the long option of the same \
+            name with - for _, a true boolean is the option without a value, and a list repeats the option. Read `ok`, `outcome`, \
+            `error.code`, `error.hint`, `stdout` and `stderr`. Only exit 74 (`retryable`) may be repeated as it is, at most \
+            twice, after `retry.delay_ms`; with exit 76 look at the host first: the command may have done its work.",
+        "input_schema": {
+            "type": "object",
+            "properties": {
+                "destination": text("[user@]host[:port], ssh://[user@]host[:port], or an alias of the ssh_config"),
+                "command": {
+                    "description": "A string is text for the remote shell; a list of several strings is one argument vector, \
+                        quoted so that it arrives as it is",
+                    "anyOf": [
+                        {"type": "string", "minLength": 1},
+                        {"type": "array", "items": {"type": "string"}, "minItems": 2},
+                    ],
+                },
+                "effect": {
+                    "description": "What running it a second time would do: nothing (read), nothing more (idempotent), or it \
+                        again (write, the default). Decides whether a lost connection may be answered by running it again",
+                    "enum": ["read", "idempotent", "write"],
+                },
+                "timeout": duration("Stop the command after this long"),
+                "deadline": duration("Limit of the whole call"),
+                "connect_timeout": duration("Limit until the session is open (default 15s)"),
+                "retries": {
+                    "description": "Try again so often where it is safe (default 0)",
+                    "type": "integer", "minimum": 0, "maximum": 10,
+                },
+                "cwd": text("The directory to run in"),
+                "env": list("NAME=VALUE"),
+                "secret_env": list("NAME=SRC, where SRC says where the secret is: env:NAME, file:PATH, cmd:COMMAND"),
+                "stdin_file": text("A local file for the command's standard input"),
+                "script": text("A local script to run there; the words of command are its arguments"),
+                "user": text("The remote user"),
+                "port": {"description": "The port", "type": "integer", "minimum": 1, "maximum": 65535},
+                "identity": list("A key file, or a SRC with the key's text"),
+                "jump": text("Bastions, as DEST[,DEST...]"),
+                "password": text("Where the password is: env:NAME, file:PATH or cmd:COMMAND; never the password"),
+                "passphrase": text("The same for an encrypted key"),
+                "host_key": list("Accept exactly this host key: SHA256:..."),
+                "host_key_policy": {
+                    "description": "How an unknown host key is taken (default strict)",
+                    "enum": ["strict", "accept-new", "insecure"],
+                },
+                "max_output": text("The most of each stream in the envelope, as 8k or 12MiB"),
+                "stdout_file": text("A local file for the exact bytes of standard output"),
+                "base64": switch("Give a binary stream as base64"),
+                "login": switch("Run through a login shell, with its PATH"),
+                "detail": switch("Every field of the envelope"),
+            },
+            "required": ["destination"],
+            "anyOf": [{"required": ["command"]}, {"required": ["script"]}],
+            "additionalProperties": false,
+        },
+    }])
+}
+
+fn text(description: &str) -> Value {
+    json!({"description": description, "type": "string"})
+}
+
+fn switch(description: &str) -> Value {
+    json!({"description": description, "type": "boolean"})
+}
+
+fn list(description: &str) -> Value {
+    json!({"description": description, "type": "array", "items": {"type": "string"}})
+}
+
+fn duration(description: &str) -> Value {
+    json!({
+        "description": format!("{description}; as 90s, 40m, 1h30m or 250ms"),
+        "type": "string",
+        "pattern": "^(0|([0-9]+(ms|s|m|h|d))+)$",
+    })
+}
