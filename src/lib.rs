@@ -51,7 +51,7 @@ use tokio::time::Instant;
 
 use cli::Surroundings;
 use errors::exit_codes::EX_SOFTWARE;
-use errors::{Fault, SshCliError};
+use errors::Fault;
 use flow::Ended;
 use model::outcome::Finished;
 use model::request::{Action, ExecRequest, OutputOptions, Request};

@@ -116,7 +116,8 @@ impl Judge {
                 seen("unknown");
                 return Err(self.unknown(key, &known_types));
             }
-            Verdict::Unknown { known_types } if self.rules.policy == HostKeyPolicy::Strict => {
+            // Where a file could not be read, "unknown" only means "not seen".
+            Verdict::Unknown { known_types } if self.rules.policy == HostKeyPolicy::Strict || !self.known.is_complete() => {
                 seen("unknown");
                 return Err(self.unknown(key, &known_types));
             }
@@ -166,12 +167,7 @@ impl Judge {
 
     fn remember(&self, key: &Shown, link: &Link) {
         let file = self.rules.user_files.first().map(|file| file.display().to_string()).unwrap_or_default();
-        let written = if self.known.is_complete() {
-            remember(&self.rules, &key.key_type, &key.blob).map_err(|error| error.to_string())
-        } else {
-            Err("a known_hosts file could not be read".to_owned())
-        };
-        let (code, message) = match written {
+        let (code, message) = match remember(&self.rules, &key.key_type, &key.blob) {
             Ok(()) => ("host_key_added", format!("the host key of {} was added to {file}: {} {}", self.host, key.key_type, key.fingerprint)),
             Err(problem) => ("host_key_not_added", format!("the host key of {} was accepted, and not remembered: {problem}", self.host)),
         };

@@ -28,7 +28,7 @@ impl KeyProblem {
     pub fn fault(self, name: &str) -> Fault {
         let problem = match self {
             Self::NeedsPassphrase => return Fault::PassphraseRequired { path: name.to_owned() },
-            Self::WrongPassphrase => "the passphrase does not open it".to_owned(),
+            Self::WrongPassphrase => return Fault::PassphraseWrong { path: name.to_owned() },
             Self::Public => "it is a public key, and no agent holds its private key".to_owned(),
             Self::Malformed(problem) => problem,
         };

@@ -151,6 +151,8 @@ pub enum Fault {
     PasswordRequired { user: String },
     #[error("the key {path} is encrypted, and no passphrase was given")]
     PassphraseRequired { path: String },
+    #[error("the passphrase does not open the key {path}")]
+    PassphraseWrong { path: String },
     #[error("the account {user} has expired")]
     AccountExpired { user: String },
     #[error("the password of {user} has expired and must be changed at a terminal")]

@@ -76,6 +76,7 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
         Fault::PassphraseRequired { .. } => {
             "`--passphrase SRC`, as in `--passphrase env:NAME`, or load it into ssh-agent".to_owned()
         }
+        Fault::PassphraseWrong { .. } => "check `--passphrase`; `ssh-keygen -y -f FILE` tries it".to_owned(),
         Fault::AccountExpired { .. } => "the administrator of the host has to renew the account".to_owned(),
         Fault::PasswordExpired { .. } => "change it by hand with `ssh`, then try again".to_owned(),
         Fault::SudoPasswordRequired => "`--sudo-password SRC`, as in `--sudo-password env:NAME`".to_owned(),

@@ -75,6 +75,7 @@ pub fn all() -> Vec<Fault> {
         Fault::CertPrincipal { subject: "x".into(), detail: "x".into() },
         Fault::PasswordRequired { user: "x".into() },
         Fault::PassphraseRequired { path: "x".into() },
+        Fault::PassphraseWrong { path: "x".into() },
         Fault::AccountExpired { user: "x".into() },
         Fault::PasswordExpired { user: "x".into() },
         Fault::SudoPasswordRequired,

@@ -105,6 +105,7 @@ impl Fault {
             Self::CertPrincipal { .. } => permanent("cert_principal", Phase::Auth, exit::EX_NOPERM),
             Self::PasswordRequired { .. } => permanent("password_required", Phase::Auth, exit::EX_NOPERM),
             Self::PassphraseRequired { .. } => permanent("passphrase_required", Phase::Auth, exit::EX_NOPERM),
+            Self::PassphraseWrong { .. } => permanent("passphrase_wrong", Phase::Auth, exit::EX_NOPERM),
             Self::AccountExpired { .. } => permanent("account_expired", Phase::Auth, exit::EX_NOPERM),
             Self::PasswordExpired { .. } => permanent("password_expired", Phase::Run, exit::EX_NOPERM),
             Self::SudoPasswordRequired => permanent("sudo_password_required", Phase::Elevate, exit::EX_NOPERM),

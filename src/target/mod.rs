@@ -21,11 +21,13 @@ use std::time::Duration;
 
 use destination::{Destination, check_host, check_user};
 use expand::Tokens;
-pub use identity::{Identity, IdentityPlan, KeyText};
-pub use known_hosts::{HostKeyRules, KnownHosts, KnownKey, Pin, Place, Verdict, fingerprint, remember};
+pub use identity::IdentityPlan;
+#[cfg(test)]
+use identity::KeyText;
+pub use known_hosts::{HostKeyRules, Pin};
 use local::Local;
 use options::Settings;
-pub use secrets::{Ask, SecretStore, Shape};
+
 
 use crate::constants::{CONNECT_TIMEOUT_SECS, KEEPALIVE_COUNT, KEEPALIVE_SECS};
 use crate::errors::Fault;

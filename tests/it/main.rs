@@ -1,6 +1,5 @@
 //! The acceptance tests of `exec`: each is a command line, typed at a real server unless it says otherwise.
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-#![allow(unreachable_pub, reason = "nobody reaches into a test binary: `pub` says what the rig offers its tests")]
 
 mod layers;
 mod auth;

@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
+use super::pin::fingerprint;
 use super::*;
 use crate::errors::Fault;
 
