@@ -1,6 +1,6 @@
 //! What needs a POSIX shell there, under each login shell that an account may have.
 
-use crate::rig::{Account, Scratch, Sshd, needs, random_hex};
+use crate::rig::{Account, Scratch, Sshd, random_hex};
 
 /// A server whose account has this login shell. None, said aloud, where there is none.
 fn with_shell(shell: &str) -> Option<Sshd> {
@@ -78,10 +78,7 @@ fn tcsh_as_login_shell() {
 
 #[test]
 fn login_reads_the_profile_and_plain_exec_does_not() {
-    if needs::no_root() {
-        return;
-    }
-    // The account of the shell's tests: its profile can be had to ourselves by an environment that only one of us sets.
+    // No other test logs in to this account with `--login` and looks at its environment.
     let Some(account) = Account::with_shell("dash") else { return };
     let profile = account.home.join(".profile");
     std::fs::write(&profile, "FROM_PROFILE=yes; export FROM_PROFILE\n").unwrap();
@@ -90,15 +87,6 @@ fn login_reads_the_profile_and_plain_exec_does_not() {
     assert_eq!(run.succeeded().stdout(), "[yes]\n", "{run}");
     let run = sshd.cli("exec DEST 'echo [$FROM_PROFILE]'").run();
     assert_eq!(run.succeeded().stdout(), "[]\n", "{run}");
-}
-
-#[test]
-fn a_profile_that_talks_does_not_get_into_a_script() {
-    let sshd = Sshd::start();
-    let scratch = Scratch::new();
-    let script = scratch.file("script", "echo from the script\n");
-    let run = sshd.cli(&format!("exec --script {} DEST", script.display())).run();
-    assert_eq!(run.succeeded().stdout(), "from the script\n", "{run}");
 }
 
 #[test]
