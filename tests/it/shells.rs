@@ -1,6 +1,6 @@
 //! What needs a POSIX shell there, under each login shell that an account may have.
 
-use crate::rig::{Account, Scratch, Sshd, random_hex};
+use crate::rig::{Account, FakeSsh, Scratch, Script, Sshd, random_hex};
 
 /// A server whose account has this login shell. None, said aloud, where there is none.
 fn with_shell(shell: &str) -> Option<Sshd> {
@@ -95,6 +95,18 @@ fn a_terminal_joins_the_streams() {
     let run = sshd.cli("exec --pty DEST 'echo out; echo err >&2'").run();
     let said = run.succeeded();
     assert!(said.stdout().contains("out") && said.stdout().contains("err") && said.stderr().is_empty(), "{run}");
+}
+
+#[test]
+fn gear_without_a_posix_shell_is_told_from_a_command_that_failed() {
+    let script = Script { output: "% Unknown command\r\n", status: Some(1), ..Script::default() };
+    let server = FakeSsh::start(script);
+    for option in ["--cwd /", "--env A=1", "--login"] {
+        let run = server.cli(&format!("exec {option} DEST 'show version'")).run();
+        run.failed(69, "no_posix_shell");
+    }
+    let run = server.cli("exec DEST 'show version'").run();
+    assert_eq!(run.failed(1, "remote_exit").stdout(), "% Unknown command\r\n", "{run}");
 }
 
 #[test]
