@@ -98,7 +98,7 @@ fn a_caught_signal_stops_the_remote_process_and_is_told_in_one_document() {
         let sshd = Sshd::start();
         let tag = tag();
         let running = sshd.cli(&format!("exec DEST 'echo begun; sleep {tag}'")).start();
-        sshd.wait_until_runs(&tag);
+        sshd.wait_until_runs(&format!("sleep {tag}"));
         running.signal(signal);
         let run = running.finish();
         let said = run.json();
@@ -129,7 +129,7 @@ fn a_network_that_breaks_under_the_command_leaves_the_outcome_unknown() {
         let proxy = sshd.proxy().start();
         let tag = tag();
         let running = sshd.cli(&format!("exec --keepalive 500ms DEST 'echo begun; sleep {tag}'")).via(&proxy).start();
-        sshd.wait_until_runs(&tag);
+        sshd.wait_until_runs(&format!("sleep {tag}"));
         // The first words come out before the second process is there; this is for their way through the proxy.
         let before = proxy.bytes(Way::Down);
         crate::rig::wait::eventually(Duration::from_millis(200), || proxy.bytes(Way::Down) > before);
@@ -154,7 +154,7 @@ fn a_second_signal_ends_at_once() {
     let sshd = Sshd::start();
     let tag = tag();
     let running = sshd.cli(&format!("exec DEST 'trap \"\" INT TERM HUP; sleep {tag}; sleep {tag}'")).start();
-    sshd.wait_until_runs(&tag);
+    sshd.wait_until_runs(&format!("sleep {tag}"));
     running.signal(Signal::INT);
     running.signal(Signal::INT);
     let run = running.finish();
