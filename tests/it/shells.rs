@@ -32,9 +32,6 @@ fn all_of_it_works(shell: &str, posix: bool) {
     assert!(said(&line).starts_with("one|two  three|$4|it's|a!b|a!b c$d e'f é "), "{shell}");
     let run = sshd.cli("exec --secret-env TOKEN=env:T DEST 'printenv TOKEN'").env("T", "p'q\"r $s!\\").run();
     assert_eq!(run.succeeded().stdout(), "p'q\"r $s!\\\n", "{run}");
-    let run = sshd.cli("exec --cwd /no/such/directory DEST 'echo ran'").run();
-    let failed = run.json();
-    assert!(failed.exit() != 0 && !failed.stdout().contains("ran"), "{run}");
 }
 
 #[test]
@@ -108,6 +105,15 @@ fn gear_without_a_posix_shell_is_told_from_a_command_that_failed() {
     }
     let run = server.cli("exec DEST 'show version'").run();
     assert_eq!(run.failed(1, "remote_exit").stdout(), "% Unknown command\r\n", "{run}");
+}
+
+#[test]
+fn a_directory_that_is_not_there_starts_nothing() {
+    let sshd = Sshd::start();
+    let run = sshd.cli("exec --cwd /no/such/directory DEST 'echo ran'").run();
+    let said = run.json();
+    assert!(said.exit() != 0 && !said.stdout().contains("ran"), "{run}");
+    assert!(said.advice().contains("/no/such/directory"), "{run}");
 }
 
 #[test]
