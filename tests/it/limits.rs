@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::rig::{Dropbear, Envelope, FakeServer, Manner, Run, Sshd, Stdin, random_hex};
+use crate::rig::{Dropbear, Envelope, FakeServer, Manner, Mode, Run, Sshd, Stdin, Way, random_hex};
 
 /// A duration for `sleep` that nobody else uses, by which the process is found again.
 fn tag() -> String {
@@ -98,7 +98,7 @@ fn a_caught_signal_stops_the_remote_process_and_is_told_in_one_document() {
         let sshd = Sshd::start();
         let tag = tag();
         let running = sshd.cli(&format!("exec DEST 'echo begun; sleep {tag}'")).start();
-        sshd.wait_until_runs(&tag);
+        sshd.wait_until_runs(&format!("sleep {tag}"));
         running.signal(signal);
         let run = running.finish();
         let said = run.json();
@@ -123,11 +123,38 @@ fn a_signal_before_anything_began_says_that_nothing_did() {
 }
 
 #[test]
+fn a_network_that_breaks_under_the_command_leaves_the_outcome_unknown() {
+    for mode in [Mode::Rst, Mode::Fin, Mode::Silence] {
+        let sshd = Sshd::start();
+        let proxy = sshd.proxy().start();
+        let tag = tag();
+        let running = sshd.cli(&format!("exec --keepalive 500ms DEST 'echo begun; sleep {tag}'")).via(&proxy).start();
+        sshd.wait_until_runs(&format!("sleep {tag}"));
+        // The first words come out before the second process is there; this is for their way through the proxy.
+        let before = proxy.bytes(Way::Down);
+        crate::rig::wait::eventually(Duration::from_millis(200), || proxy.bytes(Way::Down) > before);
+        proxy.break_now(mode);
+        let run = running.finish();
+        let said = run.failed(76, "connection_lost");
+        assert_eq!((&said["started"], &said["outcome"]), (&"yes".into(), &"unknown".into()), "{mode:?}: {run}");
+        assert_eq!(said.stdout(), "begun\n", "{mode:?}: {run}");
+        assert!(run.elapsed < Duration::from_secs(12), "{mode:?}: {run}");
+    }
+}
+
+#[test]
+fn probes_that_are_answered_keep_a_quiet_command_alive() {
+    let sshd = Sshd::start();
+    let run = sshd.cli("exec --keepalive 200ms DEST 'sleep 3; echo done'").run();
+    assert_eq!(run.succeeded().stdout(), "done\n", "{run}");
+}
+
+#[test]
 fn a_second_signal_ends_at_once() {
     let sshd = Sshd::start();
     let tag = tag();
     let running = sshd.cli(&format!("exec DEST 'trap \"\" INT TERM HUP; sleep {tag}; sleep {tag}'")).start();
-    sshd.wait_until_runs(&tag);
+    sshd.wait_until_runs(&format!("sleep {tag}"));
     running.signal(Signal::INT);
     running.signal(Signal::INT);
     let run = running.finish();

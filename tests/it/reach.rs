@@ -106,7 +106,8 @@ fn nothing_is_tried_twice_unless_asked_for() {
     let sshd = Sshd::start();
     let proxy = sshd.proxy().refuse_first(2).start();
     let run = sshd.cli("exec DEST true").via(&proxy).run();
-    run.failed(74, "connection_lost");
+    // A reset may come while the connection is being made, or just after.
+    assert_eq!(run.json().exit(), 74, "{run}");
     assert_eq!(proxy.connections(), 1, "{run}");
 }
 

@@ -70,9 +70,9 @@ fn sender() -> (u16, std::thread::JoinHandle<Vec<u8>>) {
     let port = listener.local_addr().unwrap().port();
     let server = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        stream.write_all(&[b'x'; 1000]).unwrap();
         let mut all = Vec::new();
         // A reset is one of the ends that are looked for.
+        let _ = stream.write_all(&[b'x'; 1000]);
         let _ = stream.read_to_end(&mut all);
         all
     });

@@ -1,13 +1,14 @@
 //! What needs a POSIX shell there, under each login shell that an account may have.
 
-use crate::rig::{Account, Scratch, Sshd, needs, random_hex};
+use crate::rig::{Account, FakeSsh, Scratch, Script, Sshd, random_hex};
 
 /// A server whose account has this login shell. None, said aloud, where there is none.
 fn with_shell(shell: &str) -> Option<Sshd> {
     Account::with_shell(shell).map(|account| Sshd::build().account(account).start())
 }
 
-/// The same command lines for every shell. `posix` is false for those that read quotes in a way of their own.
+/// The same command lines for every shell; the text of one word is in the login shell's own language, so it is kept to what all
+/// of them understand. `posix` is false for those that read quotes in a way of their own.
 fn all_of_it_works(shell: &str, posix: bool) {
     let Some(sshd) = with_shell(shell) else { return };
     let said = |line: &str| {
@@ -20,8 +21,8 @@ fn all_of_it_works(shell: &str, posix: bool) {
         assert_eq!(said(line), "a b||it's|$HOME `id`|*|a!b|c\\d|\"|-n|");
     }
     assert_eq!(said("exec --cwd /usr/bin DEST pwd"), "/usr/bin\n");
-    let line = r#"exec --env 'ODD=a  b'"'"'c!"$x\' --env E= DEST 'printf "%s|%s" "$ODD" "${E-unset}"'"#;
-    assert_eq!(said(line), "a  b'c!\"$x\\|");
+    let line = r#"exec --env 'ODD=a  b'"'"'c!"$x\' --env E= DEST 'printenv ODD; printenv E'"#;
+    assert_eq!(said(line), "a  b'c!\"$x\\\n\n");
     assert_eq!(said("exec --cwd / --env A=1 DEST 'pwd; echo $A; exit 0'"), "/\n1\n");
     assert_eq!(said("exec --login DEST 'echo in'"), "in\n");
     assert!(said("exec --pty DEST 'test -t 0 && test -t 1 && echo terminal'").contains("terminal"));
@@ -29,11 +30,8 @@ fn all_of_it_works(shell: &str, posix: bool) {
     let script = scratch.file("script", r#"printf '%s|' "$@"; echo "a!b" 'c$d' "e'f" 'é' "$(echo '\n')""#);
     let line = format!(r#"exec --script {} DEST one 'two  three' '$4' "it's" 'a!b'"#, script.display());
     assert!(said(&line).starts_with("one|two  three|$4|it's|a!b|a!b c$d e'f é "), "{shell}");
-    let run = sshd.cli("exec --secret-env TOKEN=env:T DEST 'echo ${#TOKEN}'").env("T", "p'q\"r $s!\\").run();
-    assert_eq!(run.succeeded().stdout(), "10\n", "{run}");
-    let run = sshd.cli("exec --cwd /no/such/directory DEST 'echo ran'").run();
-    let failed = run.json();
-    assert!(failed.exit() != 0 && !failed.stdout().contains("ran"), "{run}");
+    let run = sshd.cli("exec --secret-env TOKEN=env:T DEST 'printenv TOKEN'").env("T", "p'q\"r $s!\\").run();
+    assert_eq!(run.succeeded().stdout(), "p'q\"r $s!\\\n", "{run}");
 }
 
 #[test]
@@ -78,10 +76,7 @@ fn tcsh_as_login_shell() {
 
 #[test]
 fn login_reads_the_profile_and_plain_exec_does_not() {
-    if needs::no_root() {
-        return;
-    }
-    // The account of the shell's tests: its profile can be had to ourselves by an environment that only one of us sets.
+    // No other test logs in to this account with `--login` and looks at its environment.
     let Some(account) = Account::with_shell("dash") else { return };
     let profile = account.home.join(".profile");
     std::fs::write(&profile, "FROM_PROFILE=yes; export FROM_PROFILE\n").unwrap();
@@ -93,20 +88,32 @@ fn login_reads_the_profile_and_plain_exec_does_not() {
 }
 
 #[test]
-fn a_profile_that_talks_does_not_get_into_a_script() {
-    let sshd = Sshd::start();
-    let scratch = Scratch::new();
-    let script = scratch.file("script", "echo from the script\n");
-    let run = sshd.cli(&format!("exec --script {} DEST", script.display())).run();
-    assert_eq!(run.succeeded().stdout(), "from the script\n", "{run}");
-}
-
-#[test]
 fn a_terminal_joins_the_streams() {
     let sshd = Sshd::start();
     let run = sshd.cli("exec --pty DEST 'echo out; echo err >&2'").run();
     let said = run.succeeded();
     assert!(said.stdout().contains("out") && said.stdout().contains("err") && said.stderr().is_empty(), "{run}");
+}
+
+#[test]
+fn gear_without_a_posix_shell_is_told_from_a_command_that_failed() {
+    let script = Script { output: "% Unknown command\r\n", status: Some(1), ..Script::default() };
+    let server = FakeSsh::start(script);
+    for option in ["--cwd /", "--env A=1", "--login"] {
+        let run = server.cli(&format!("exec {option} DEST 'show version'")).run();
+        run.failed(69, "no_posix_shell");
+    }
+    let run = server.cli("exec DEST 'show version'").run();
+    assert_eq!(run.failed(1, "remote_exit").stdout(), "% Unknown command\r\n", "{run}");
+}
+
+#[test]
+fn a_directory_that_is_not_there_starts_nothing() {
+    let sshd = Sshd::start();
+    let run = sshd.cli("exec --cwd /no/such/directory DEST 'echo ran'").run();
+    let said = run.json();
+    assert!(said.exit() != 0 && !said.stdout().contains("ran"), "{run}");
+    assert!(said.advice().contains("/no/such/directory"), "{run}");
 }
 
 #[test]

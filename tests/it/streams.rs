@@ -56,10 +56,10 @@ fn both_streams_large_at_once_end_and_are_counted() {
 fn a_slow_link_loses_nothing() {
     let sshd = Sshd::start();
     let proxy = sshd.proxy().rate(Way::Down, 15_000).start();
-    let run = sshd.cli("exec DEST 'seq 1 11000 | head -c 60000'").via(&proxy).run();
+    let run = sshd.cli("exec DEST 'seq 1 12000 | head -c 60000'").via(&proxy).run();
     let said = run.succeeded();
     assert_eq!(said["streams"]["stdout"]["bytes"], 60_000, "{run}");
-    assert!(fs::read(path_of(&said, "stdout")).unwrap() == numbers(11_000).as_bytes()[..60_000], "{run}");
+    assert!(fs::read(path_of(&said, "stdout")).unwrap() == numbers(12_000).as_bytes()[..60_000], "{run}");
     assert!(run.elapsed > Duration::from_secs(3), "the link was not slow: {run}");
 }
 

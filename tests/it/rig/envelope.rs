@@ -111,7 +111,9 @@ impl Envelope {
         assert!(names.ends_with(&["stdout", "stderr"]), "the streams come last: {context}");
         assert_eq!(self["schema_version"], 1, "{context}");
         let bools = self["ok"].is_boolean() && self["retryable"].is_boolean();
-        let shapes = self["warnings"].is_array() && self["target"].is_object() && self["attempts"].is_u64();
+        // A command line that could not be read has no target yet.
+        let target = self["target"].is_object() || (self["target"].is_null() && self["attempts"] == 0);
+        let shapes = self["warnings"].is_array() && target && self["attempts"].is_u64();
         assert!(bools && shapes && self["timing_ms"]["total"].is_number(), "types: {context}");
         for warning in self["warnings"].as_array().unwrap() {
             assert!(warning["code"].is_string() && warning["message"].is_string(), "a warning's shape: {context}");
@@ -131,7 +133,8 @@ impl Envelope {
         if ok && self["command"] == "exec" {
             assert!(*status == 0 || !self.warnings().is_empty(), "success needs the remote's word: {context}");
         }
-        assert_eq!(self["outcome"] == "succeeded", ok, "succeeded is ok: {context}");
+        // Of a broken stdout: the command may well have succeeded, and we have not.
+        assert!((self["outcome"] == "succeeded") == ok || exit == 141, "succeeded is ok: {context}");
         assert_eq!(self["outcome"] == "not_started", self["started"] == "no", "not_started is no: {context}");
         match self["started"].as_str().unwrap() {
             "no" => {

@@ -1,5 +1,7 @@
 //! A test that cannot run here says so aloud; with `SSH_CLI_TESTS_REQUIRE_ALL=1` that is a failure.
 
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::PathBuf;
 
 /// True as root, who can make accounts and let sshd become them.
@@ -10,7 +12,12 @@ pub fn is_root() -> bool {
 /// Says that a test is skipped, and why. Always true, so that a test reads `if needs::skip(…) { return; }`.
 pub fn skip(why: &str) -> bool {
     assert!(std::env::var_os("SSH_CLI_TESTS_REQUIRE_ALL").is_none(), "cannot run here: {why}");
-    eprintln!("SKIPPED ({why}): {}", std::thread::current().name().unwrap_or("a test"));
+    let line = format!("SKIPPED ({why}): {}\n", std::thread::current().name().unwrap_or("a test"));
+    // Not by `eprint!`, which the test harness keeps to itself; and to `tests/run`, which repeats it at the end.
+    let _ = std::io::stderr().write_all(line.as_bytes());
+    if let Some(list) = std::env::var_os("SSH_CLI_TESTS_SKIPPED") {
+        let _ = OpenOptions::new().append(true).open(list).and_then(|mut list| list.write_all(line.as_bytes()));
+    }
     true
 }
 

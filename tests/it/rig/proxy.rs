@@ -120,6 +120,13 @@ impl FaultProxy {
         self
     }
 
+    /// Breaks every connection that there is now.
+    pub fn break_now(&self, mode: Mode) {
+        for link in self.shared.links.lock().unwrap().iter().filter_map(std::sync::Weak::upgrade) {
+            link.cut(mode, &self.shared);
+        }
+    }
+
     /// Bytes delivered that way so far.
     pub fn bytes(&self, way: Way) -> u64 {
         self.shared.bytes[way as usize].load(Ordering::SeqCst)

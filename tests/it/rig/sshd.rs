@@ -85,16 +85,21 @@ impl Sshd {
         self.session_processes().iter().any(|(_, line)| line.contains(part))
     }
 
-    /// Waits until such a process is there.
-    pub fn wait_until_runs(&self, part: &str) {
-        wait::until(&format!("a remote process with {part}"), Duration::from_secs(15), || {
-            self.runs(part).then_some(())
-        });
+    /// Waits until a session's process is there whose command line begins so.
+    pub fn wait_until_runs(&self, begin: &str) {
+        let there = || self.session_processes().iter().any(|(_, line)| line.starts_with(begin)).then_some(());
+        wait::until(&format!("the remote process {begin}"), Duration::from_secs(15), there);
     }
 
     /// Whether none is left within `limit`.
     pub fn is_rid_of(&self, part: &str, limit: Duration) -> bool {
         wait::eventually(limit, || !self.runs(part))
+    }
+
+    /// How many connections were made to it.
+    pub fn connections(&self) -> usize {
+        // The first was the rig's own, to see whether it is up.
+        self.log().matches("Connection from").count() - 1
     }
 
     /// What the server logged.
