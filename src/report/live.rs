@@ -26,6 +26,8 @@ pub(super) struct Live {
     failure: Arc<Mutex<Option<io::Error>>>,
     thread: Option<JoinHandle<()>>,
     done: Option<oneshot::Receiver<()>>,
+    /// Waiting for the thread was begun, and broken off: it is not waited for again.
+    given_up: bool,
 }
 
 impl Live {
@@ -50,7 +52,7 @@ impl Live {
                 None
             }
         };
-        Self { sender: Some(sender), queued: VecDeque::new(), failure, thread, done: Some(done) }
+        Self { sender: Some(sender), queued: VecDeque::new(), failure, thread, done: Some(done), given_up: false }
     }
 
     /// Waits for room. What is then sent cannot be lost by dropping a future.
@@ -77,6 +79,7 @@ impl Live {
 
     /// Waits until everything is written.
     pub(super) async fn drained(&mut self) -> io::Result<()> {
+        self.given_up = true;
         while !self.queued.is_empty() {
             // Having room means that one more of the queue is on its way.
             drop(self.room().await?);
@@ -86,13 +89,16 @@ impl Live {
             // The sender's end is dropped only by the thread's end.
             let _ = done.await;
         }
+        self.given_up = false;
         self.ended()
     }
 
-    /// The same without a runtime, for the end of the process. What a full thread could not be given is handed back.
+    /// The same without a runtime, for the end of the process; not where [`Live::drained`] was broken off, because the reader
+    /// does not read. What a full thread could not be given is handed back.
     pub(super) fn join(&mut self) -> (VecDeque<Bytes>, io::Result<()>) {
         self.sender = None;
-        let ended = self.ended();
+        let is_stuck = self.given_up && self.thread.as_ref().is_some_and(|thread| !thread.is_finished());
+        let ended = if is_stuck { Err(io::ErrorKind::TimedOut.into()) } else { self.ended() };
         (std::mem::take(&mut self.queued), ended)
     }
 
@@ -200,6 +206,19 @@ mod tests {
         let (left, ended) = live.join();
         assert_eq!(left, ["late"]);
         assert_eq!(ended.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+    }
+
+    #[test]
+    fn a_reader_who_was_given_up_is_not_waited_for() {
+        let (reader, writer) = pipe().unwrap();
+        let mut live = Live::on(&writer);
+        runtime().block_on(async {
+            live.room().await.unwrap().send(Bytes::from(vec![b'x'; 1 << 20]));
+            let cut = tokio::time::timeout(std::time::Duration::from_millis(20), live.drained()).await;
+            assert!(cut.is_err());
+        });
+        assert_eq!(live.join().1.unwrap_err().kind(), io::ErrorKind::TimedOut);
+        drop(reader);
     }
 
     #[test]
