@@ -50,8 +50,8 @@ use tokio::runtime;
 use tokio::time::Instant;
 
 use cli::Surroundings;
-use errors::exit_codes::EX_SOFTWARE;
 use errors::Fault;
+use errors::exit_codes::EX_SOFTWARE;
 use flow::Ended;
 use model::outcome::Finished;
 use model::request::{Action, ExecRequest, OutputOptions, Request};
@@ -163,4 +163,3 @@ fn state_dir() -> Option<PathBuf> {
     }
     etcetera::base_strategy::Xdg::new().ok()?.state_dir().map(|state| state.join("ssh-cli"))
 }
-

@@ -97,7 +97,9 @@ impl ChannelReader {
                 ChannelMsg::Success => return ChannelEvent::Granted,
                 ChannelMsg::Failure => return ChannelEvent::Refused,
                 ChannelMsg::ExitStatus { exit_status } => return ChannelEvent::ExitStatus(exit_status),
-                ChannelMsg::ExitSignal { signal_name, .. } => return ChannelEvent::ExitSignal(signal_name_of(&signal_name)),
+                ChannelMsg::ExitSignal { signal_name, .. } => {
+                    return ChannelEvent::ExitSignal(signal_name_of(&signal_name));
+                }
                 ChannelMsg::Eof => return ChannelEvent::Eof,
                 ChannelMsg::Close => {
                     self.closed = true;

@@ -59,7 +59,10 @@ fn interleave(found: Vec<SocketAddr>) -> Vec<SocketAddr> {
 }
 
 /// Connects to the first address that answers. Each gets a head start of 250 ms over the next, or until it fails.
-pub(super) async fn connect(addresses: &[SocketAddr], patience: Option<Duration>) -> Result<(TcpStream, SocketAddr), Fault> {
+pub(super) async fn connect(
+    addresses: &[SocketAddr],
+    patience: Option<Duration>,
+) -> Result<(TcpStream, SocketAddr), Fault> {
     let head_start = Duration::from_millis(CONNECTION_ATTEMPT_DELAY_MS);
     let mut waiting = addresses.iter().copied();
     let mut attempts: JoinSet<(SocketAddr, io::Result<TcpStream>)> = JoinSet::new();

@@ -9,7 +9,7 @@ use russh::keys::{Certificate, HashAlg, PublicKey, PublicKeyOrCertificate};
 
 use super::link::{HostKeySeen, Link};
 use crate::errors::{Fault, clean};
-use crate::model::outcome::Warning;
+use crate::model::outcome::{Phase, Warning};
 use crate::model::request::HostKeyPolicy;
 use crate::target::known_hosts::{HostKeyRules, KnownHosts, Verdict, remember};
 
@@ -80,7 +80,8 @@ impl Judge {
     fn judge(&self, shown: &PublicKeyOrCertificate, link: &Link) -> Result<(), Fault> {
         let plain = shown.public_key();
         let key = Shown::of(&plain)?;
-        let seen = |status| link.host_key(HostKeySeen { shown: format!("{} {}", key.key_type, key.fingerprint), status });
+        let seen =
+            |status| link.host_key(HostKeySeen { shown: format!("{} {}", key.key_type, key.fingerprint), status });
         match self.rules.pinned(&key.blob) {
             Some(true) => {
                 seen("pinned");
@@ -117,7 +118,9 @@ impl Judge {
                 return Err(self.unknown(key, &known_types));
             }
             // Where a file could not be read, "unknown" only means "not seen".
-            Verdict::Unknown { known_types } if self.rules.policy == HostKeyPolicy::Strict || !self.known.is_complete() => {
+            Verdict::Unknown { known_types }
+                if self.rules.policy == HostKeyPolicy::Strict || !self.known.is_complete() =>
+            {
                 seen("unknown");
                 return Err(self.unknown(key, &known_types));
             }
@@ -142,44 +145,57 @@ impl Judge {
         if !self.known.authorities().iter().any(|authority| authority.blob == signer.blob) {
             return Ok(false);
         }
-        let subject = || self.host.clone();
+        let principal = |detail| Fault::CertPrincipal { subject: self.host.clone(), detail, phase: Phase::HostKey };
         if cert.cert_type() != CertType::Host {
-            return Err(Fault::CertPrincipal { subject: subject(), detail: "it is a user certificate".to_owned() });
+            return Err(principal("it is a user certificate".to_owned()));
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let id = cert.key_id();
         if now < cert.valid_after() || now >= cert.valid_before() {
-            let detail = format!("{:?} is valid from {} to {} (Unix time)", cert.key_id(), cert.valid_after(), cert.valid_before());
-            return Err(Fault::CertExpired { subject: subject(), detail });
+            let detail = format!("{id:?} is valid from {} to {} (Unix time)", cert.valid_after(), cert.valid_before());
+            return Err(Fault::CertExpired { subject: self.host.clone(), detail, phase: Phase::HostKey });
         }
         let principals = cert.valid_principals();
         let name = self.rules.portless_name.as_deref().unwrap_or(&self.rules.lookup_name);
         if !principals.is_empty() && !principals.iter().any(|p| p.eq_ignore_ascii_case(name)) {
-            let detail = format!("{:?} names {}, not {name}", cert.key_id(), principals.join(", "));
-            return Err(Fault::CertPrincipal { subject: subject(), detail });
+            return Err(principal(format!("{id:?} names {}, not {name}", principals.join(", "))));
         }
         let fingerprint = cert.signature_key().fingerprint(HashAlg::Sha256);
-        cert.validate_at(now, &[fingerprint]).map_err(|error| Fault::CertPrincipal {
-            subject: subject(),
-            detail: format!("{:?} does not hold: {error}", cert.key_id()),
-        })?;
+        cert.validate_at(now, &[fingerprint]).map_err(|error| principal(format!("{id:?} does not hold: {error}")))?;
         Ok(true)
     }
 
     fn remember(&self, key: &Shown, link: &Link) {
         let file = self.rules.user_files.first().map(|file| file.display().to_string()).unwrap_or_default();
         let (code, message) = match remember(&self.rules, &key.key_type, &key.blob) {
-            Ok(()) => ("host_key_added", format!("the host key of {} was added to {file}: {} {}", self.host, key.key_type, key.fingerprint)),
-            Err(problem) => ("host_key_not_added", format!("the host key of {} was accepted, and not remembered: {problem}", self.host)),
+            Ok(()) => (
+                "host_key_added",
+                format!("the host key of {} was added to {file}: {} {}", self.host, key.key_type, key.fingerprint),
+            ),
+            Err(problem) => (
+                "host_key_not_added",
+                format!("the host key of {} was accepted, and not remembered: {problem}", self.host),
+            ),
         };
         link.warn(Warning::new(code, message));
     }
 
     fn changed(&self, key: Shown, place: &str) -> Fault {
-        Fault::HostKeyChanged { host: self.host.clone(), key_type: key.key_type, fingerprint: key.fingerprint, place: place.to_owned() }
+        Fault::HostKeyChanged {
+            host: self.host.clone(),
+            key_type: key.key_type,
+            fingerprint: key.fingerprint,
+            place: place.to_owned(),
+        }
     }
 
     fn revoked(&self, key: Shown, place: &str) -> Fault {
-        Fault::HostKeyRevoked { host: self.host.clone(), key_type: key.key_type, fingerprint: key.fingerprint, place: place.to_owned() }
+        Fault::HostKeyRevoked {
+            host: self.host.clone(),
+            key_type: key.key_type,
+            fingerprint: key.fingerprint,
+            place: place.to_owned(),
+        }
     }
 
     fn unknown(&self, key: Shown, known_types: &[String]) -> Fault {

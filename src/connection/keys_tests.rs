@@ -249,7 +249,8 @@ fn a_public_key_is_told_and_still_useful() {
 #[test]
 fn problems_are_the_right_faults() {
     assert_eq!(KeyProblem::NeedsPassphrase.fault("k"), Fault::PassphraseRequired { path: "k".into() });
-    for problem in [KeyProblem::WrongPassphrase, KeyProblem::Public, KeyProblem::Malformed("x".into())] {
+    assert_eq!(KeyProblem::WrongPassphrase.fault("k"), Fault::PassphraseWrong { path: "k".into() });
+    for problem in [KeyProblem::Public, KeyProblem::Malformed("x".into())] {
         assert!(matches!(problem.fault("k"), Fault::KeyMalformed { source_name, .. } if source_name == "k"));
     }
 }

@@ -58,7 +58,8 @@ pub async fn connect(
     progress: &mut Progress,
 ) -> Result<Session, Fault> {
     let named = format!("{}:{}", target.host, target.port);
-    let keepalive = Some((target.keepalive_interval, target.keepalive_count)).filter(|(interval, _)| !interval.is_zero());
+    let keepalive =
+        Some((target.keepalive_interval, target.keepalive_count)).filter(|(interval, _)| !interval.is_zero());
     let lost_after = keepalive.filter(|(_, count)| *count > 0).map(|(interval, count)| interval.saturating_mul(count));
 
     let clock = Instant::now();
@@ -149,7 +150,11 @@ impl Session {
     }
 
     /// Opens a session channel (RFC 4254 section 6.1).
-    pub async fn open_channel(&self, patience: &Patience, address: &str) -> Result<(ChannelReader, ChannelWriter), Fault> {
+    pub async fn open_channel(
+        &self,
+        patience: &Patience,
+        address: &str,
+    ) -> Result<(ChannelReader, ChannelWriter), Fault> {
         match patience.within(address, Phase::Channel, self.handle.channel_open_session()).await? {
             Ok(channel) => Ok(channel::split(channel, Arc::clone(&self.link))),
             Err(russh::Error::ChannelOpenFailure(reason)) => Err(open_fault(&reason)),

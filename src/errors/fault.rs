@@ -120,8 +120,8 @@ pub enum Fault {
     SuNotFound,
     #[error("no receipt can be kept on this host: {problem}")]
     ReceiptUnsupported { problem: String },
-    #[error("no POSIX shell answered on this host, and {options} need one")]
-    NoPosixShell { options: String },
+    #[error("no POSIX shell answered on this host, and {options} needs one{}", if .said.is_empty() { String::new() } else { format!("; it said: {said}") })]
+    NoPosixShell { options: String, said: String },
     #[error("the directory {path} cannot be entered on the host: {problem}")]
     CwdUnavailable { path: String, problem: String },
     #[error("a part of the request did not arrive whole on the host: {problem}")]
@@ -144,9 +144,9 @@ pub enum Fault {
     #[error("the server asks something that no option answers: {prompt}")]
     AuthInteractiveRequired { prompt: String },
     #[error("the certificate of {subject} has expired or is not valid yet: {detail}")]
-    CertExpired { subject: String, detail: String },
+    CertExpired { subject: String, detail: String, phase: Phase },
     #[error("the certificate of {subject} does not name it: {detail}")]
-    CertPrincipal { subject: String, detail: String },
+    CertPrincipal { subject: String, detail: String, phase: Phase },
     #[error("{user} needs a password, and none was given")]
     PasswordRequired { user: String },
     #[error("the key {path} is encrypted, and no passphrase was given")]

@@ -53,7 +53,7 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
         Fault::SudoNotFound => "`ssh-cli su-exec` needs no sudo".to_owned(),
         Fault::SuNotFound => "`ssh-cli sudo-exec` needs no su".to_owned(),
         Fault::ReceiptUnsupported { .. } => "run it without `--op`".to_owned(),
-        Fault::NoPosixShell { options } => format!("run it without {options}: plain `exec` needs no POSIX shell"),
+        Fault::NoPosixShell { options, .. } => format!("run it without {options}: plain `exec` needs no POSIX shell"),
         Fault::CwdUnavailable { .. } => "check `--cwd` on the host".to_owned(),
         Fault::StagingFailed { .. } => "make room in TMPDIR, or in /tmp, on the host".to_owned(),
         Fault::SftpOnly => "`ssh-cli scp` works with such an account".to_owned(),

@@ -101,8 +101,8 @@ impl Fault {
             Self::AuthInteractiveRequired { .. } => {
                 permanent("auth_interactive_required", Phase::Auth, exit::EX_NOPERM)
             }
-            Self::CertExpired { .. } => permanent("cert_expired", Phase::Auth, exit::EX_NOPERM),
-            Self::CertPrincipal { .. } => permanent("cert_principal", Phase::Auth, exit::EX_NOPERM),
+            Self::CertExpired { phase, .. } => permanent("cert_expired", *phase, exit::EX_NOPERM),
+            Self::CertPrincipal { phase, .. } => permanent("cert_principal", *phase, exit::EX_NOPERM),
             Self::PasswordRequired { .. } => permanent("password_required", Phase::Auth, exit::EX_NOPERM),
             Self::PassphraseRequired { .. } => permanent("passphrase_required", Phase::Auth, exit::EX_NOPERM),
             Self::PassphraseWrong { .. } => permanent("passphrase_wrong", Phase::Auth, exit::EX_NOPERM),

@@ -83,6 +83,9 @@ impl<S: Sink> Trip<'_, S> {
         if let Some(warning) = prepare::guard_stdin(&self.request.run.stdin)? {
             self.warn(warning);
         }
+        if let Some(warning) = prepare::command_warnings(&self.request.run) {
+            self.warn(warning);
+        }
         let (target, warnings) = resolve(&self.request.destination, &self.request.connection)?;
         self.warn_all(warnings);
         self.describe(&target);
@@ -125,10 +128,10 @@ impl<S: Sink> Trip<'_, S> {
         let reached = unless_signalled(self.signals, reaching).await;
         self.learn(&progress);
         let (session, channel) = reached?;
-        let plan = ready.prepared.plan().map_err(|error| Fault::SourceNotFound {
-            path: "standard input".to_owned(),
-            problem: error.to_string(),
-        })?;
+        let plan = ready
+            .prepared
+            .plan()
+            .map_err(|error| Fault::SourceNotFound { path: "standard input".to_owned(), problem: error.to_string() })?;
         let limits = Limits { timeout: self.request.run.timeout, deadline: ready.deadline };
         let clock = Instant::now();
         let facts = run(&session, channel, plan, limits, self.sink, self.signals).await;

@@ -78,14 +78,35 @@ pub(super) fn guard_stdin(stdin: &StdinMode) -> Result<Option<Warning>, Fault> {
         return if at_start { Err(Fault::StdinAmbiguous) } else { Ok(None) };
     }
     if kind.is_fifo() && rustix::io::ioctl_fionread(fd).is_ok_and(|waiting| waiting > 0) {
-        let message = "data waits on standard input, and it is not read; `--stdin` sends it, `-n` says that it is not meant";
+        let message =
+            "data waits on standard input, and it is not read; `--stdin` sends it, `-n` says that it is not meant";
         return Ok(Some(Warning::new("stdin_ignored", message)));
     }
     Ok(None)
 }
 
+/// What the command line shows that may not be what was meant.
+pub(super) fn command_warnings(run: &RunOptions) -> Option<Warning> {
+    let RemoteCommand::Argv(words) = &run.command else { return None };
+    let quoted = shell::operators(words);
+    if quoted.is_empty() || run.script.is_some() {
+        return None;
+    }
+    let message = format!(
+        "{} was quoted, and reaches the command as a word: several words are one argument vector; for the remote shell's \
+         operators, quote the whole command as one word",
+        quoted.join(" ")
+    );
+    Some(Warning::new("operator_quoted", message))
+}
+
 /// Reads and renders everything that the run needs from here.
-pub(super) async fn prepare(run: &RunOptions, target: &Target, secrets: &SecretStore, nonce: &str) -> Result<Prepared, Fault> {
+pub(super) async fn prepare(
+    run: &RunOptions,
+    target: &Target,
+    secrets: &SecretStore,
+    nonce: &str,
+) -> Result<Prepared, Fault> {
     let input = open_input(&run.stdin)?;
     let shell_options = shell_options(run);
     let terms = Terms {
@@ -102,7 +123,10 @@ pub(super) async fn prepare(run: &RunOptions, target: &Target, secrets: &SecretS
         run.env.iter().map(|pair| (pair.name.as_str(), Secret::new(pair.value.as_bytes().to_vec()))).collect();
     for pair in &run.secret_env {
         let what = format!("--secret-env {}", pair.name);
-        exports.push((&pair.name, secrets.get(&pair.source, Ask { what: &what, prompt: &pair.name, shape: Shape::Line }).await?));
+        exports.push((
+            &pair.name,
+            secrets.get(&pair.source, Ask { what: &what, prompt: &pair.name, shape: Shape::Line }).await?,
+        ));
     }
     let script = run.script.as_ref().map(Script::read).transpose()?;
     let words = command_text(&run.command)?;
@@ -189,7 +213,7 @@ impl Script {
     fn read(source: &ScriptSource) -> Result<Self, Fault> {
         let (mut file, path) = match source {
             ScriptSource::File(path) => (open(path)?, path.as_path()),
-            ScriptSource::Stdin => (own_stdin()?, Path::new("standard input"))
+            ScriptSource::Stdin => (own_stdin()?, Path::new("standard input")),
         };
         let mut text = Vec::new();
         Read::by_ref(&mut file).take(SCRIPT_MAX_BYTES + 1).read_to_end(&mut text).map_err(|e| unreadable(path, &e))?;
@@ -213,7 +237,8 @@ impl Script {
 /// The script's name on the other side: what people will see in its messages, and nothing that a shell could misread.
 fn safe_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let kept: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' }).take(64).collect();
+    let kept: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' }).take(64).collect();
     if kept.is_empty() || kept.starts_with(['-', '.']) { format!("script{kept}") } else { kept }
 }
 

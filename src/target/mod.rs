@@ -28,7 +28,6 @@ pub use known_hosts::{HostKeyRules, Pin};
 use local::Local;
 use options::Settings;
 
-
 use crate::constants::{CONNECT_TIMEOUT_SECS, KEEPALIVE_COUNT, KEEPALIVE_SECS};
 use crate::errors::Fault;
 use crate::model::outcome::Warning;

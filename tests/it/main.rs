@@ -1,11 +1,11 @@
 //! The acceptance tests of `exec`: each is a command line, typed at a real server unless it says otherwise.
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
-mod layers;
 mod auth;
 mod cuts;
 mod host_key;
 mod keys;
+mod layers;
 mod limits;
 mod modes;
 mod others;

@@ -4,20 +4,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use russh::{AgentAuthError, Signer};
 use russh::keys::agent::AgentIdentity;
 use russh::keys::agent::client::AgentClient;
 use russh::keys::{Algorithm, HashAlg, PrivateKey, PrivateKeyWithHashAlg, PublicKey};
+use russh::{AgentAuthError, Signer};
 use tokio::net::UnixStream;
 
 use super::attempt::{Answer, Attempt};
-use crate::connection::patience::PersonClock;
 use crate::connection::keys::{KeyProblem, decode, public_of};
+use crate::connection::patience::PersonClock;
 use crate::errors::Fault;
 use crate::model::outcome::{Phase, Warning};
+use crate::target::Target;
 use crate::target::identity::{Identity, IdentityPlan, KeyText};
 use crate::target::secrets::{Ask, SecretStore, Shape};
-use crate::target::Target;
 
 /// How long the server's list of signature algorithms (RFC 8308) is waited for, beyond what has arrived: a server that sends it
 /// sends it right after the key exchange, and some never do.
@@ -66,7 +66,8 @@ impl Keyring {
             && let Some(source) = &target.passphrase
         {
             let prompt = format!("Passphrase of {name}");
-            let passphrase = secrets.get(source, Ask { what: "--passphrase", prompt: &prompt, shape: Shape::Line }).await?;
+            let passphrase =
+                secrets.get(source, Ask { what: "--passphrase", prompt: &prompt, shape: Shape::Line }).await?;
             decoded = decode(text.expose(), Some(&passphrase));
         }
         match decoded {
@@ -190,7 +191,12 @@ struct Signing<'a> {
 impl Signer for Signing<'_> {
     type Error = AgentAuthError;
 
-    async fn auth_sign(&mut self, key: &AgentIdentity, hash: Option<HashAlg>, data: Vec<u8>) -> Result<Vec<u8>, AgentAuthError> {
+    async fn auth_sign(
+        &mut self,
+        key: &AgentIdentity,
+        hash: Option<HashAlg>,
+        data: Vec<u8>,
+    ) -> Result<Vec<u8>, AgentAuthError> {
         self.person.during(self.client.auth_sign(key, hash, data)).await
     }
 }

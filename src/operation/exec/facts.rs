@@ -91,6 +91,8 @@ pub struct Facts {
     pub ending: Ending,
     /// Why we stopped it, if we did.
     pub stopped: Option<StopCause>,
+    /// In shell mode, the beginning of what was said by whatever is not the command.
+    pub aside: Opening,
     /// The beginning of standard output.
     pub stdout_opening: Opening,
     /// The beginning of standard error.

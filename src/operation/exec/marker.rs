@@ -27,33 +27,32 @@ impl Scanner {
         self.found
     }
 
-    /// Takes output in, gives out what is certainly not the mark.
-    pub fn pass(&mut self, data: Bytes) -> Bytes {
+    /// Takes output in, gives out what is certainly not the mark: what stood before it, and what after.
+    pub fn pass(&mut self, data: Bytes) -> (Bytes, Bytes) {
         if self.found.is_some() {
-            return data;
+            return (Bytes::new(), data);
         }
         self.held.extend_from_slice(&data);
-        let Some(at) = position(&self.held, &self.nonce) else {
-            // Keep what may be the beginning of the nonce.
-            let keep = (1..self.nonce.len()).rev().find(|n| self.held.ends_with(&self.nonce[..*n])).unwrap_or(0);
-            return self.held.split_to(self.held.len() - keep).freeze();
-        };
-        let rest = &self.held[at + self.nonce.len()..];
-        let word = WORDS.iter().find(|(word, _)| rest.starts_with(word));
-        if let Some((word, mark)) = word {
-            self.found = Some(*mark);
-            let mut out = self.held.split();
-            let after = out.split_off(at + self.nonce.len() + word.len());
-            out.truncate(at);
-            out.extend_from_slice(&after);
-            return out.freeze();
+        let mut before = BytesMut::new();
+        while let Some(at) = position(&self.held, &self.nonce) {
+            let rest = &self.held[at + self.nonce.len()..];
+            if let Some((word, mark)) = WORDS.iter().find(|(word, _)| rest.starts_with(word)) {
+                self.found = Some(*mark);
+                let length = self.nonce.len() + word.len();
+                before.unsplit(self.held.split_to(at));
+                return (before.freeze(), self.held.split().split_off(length).freeze());
+            }
+            if WORDS.iter().any(|(word, _)| word.starts_with(rest)) {
+                // The rest of the word may be on its way.
+                before.unsplit(self.held.split_to(at));
+                return (before.freeze(), Bytes::new());
+            }
+            before.unsplit(self.held.split_to(at + self.nonce.len()));
         }
-        self.held.split_to(at).freeze()
-    }
-
-    /// What is still held when the stream ends.
-    pub fn rest(&mut self) -> Bytes {
-        self.held.split().freeze()
+        // Keep what may be the beginning of the nonce.
+        let keep = (1..self.nonce.len()).rev().find(|n| self.held.ends_with(&self.nonce[..*n])).unwrap_or(0);
+        before.unsplit(self.held.split_to(self.held.len() - keep));
+        (before.freeze(), Bytes::new())
     }
 }
 
@@ -72,9 +71,10 @@ mod tests {
         let mut scanner = Scanner::new(NONCE);
         let mut out = Vec::new();
         for piece in pieces {
-            out.extend_from_slice(&scanner.pass(Bytes::copy_from_slice(piece)));
+            let (before, after) = scanner.pass(Bytes::copy_from_slice(piece));
+            out.extend_from_slice(&before);
+            out.extend_from_slice(&after);
         }
-        out.extend_from_slice(&scanner.rest());
         (out, scanner.found())
     }
 
@@ -91,9 +91,10 @@ mod tests {
     }
 
     #[test]
-    fn a_nonce_without_a_word_is_kept_back_and_then_given() {
-        let (out, mark) = through(&[b"5f0c1a:other"]);
-        assert_eq!((out.as_slice(), mark), (&b"5f0c1a:other"[..], None));
+    fn a_nonce_without_a_word_is_no_mark_and_holds_nothing_up() {
+        assert_eq!(through(&[b"x5f0c1a:other"]), (b"x5f0c1a:other".to_vec(), None));
+        let (out, mark) = through(&[b"5f0c1a:5f0c1a:st", b"5f0c1a:st", b"art;x"]);
+        assert_eq!((out.as_slice(), mark), (&b"5f0c1a:5f0c1a:stx"[..], Some(Mark::Start)));
     }
 
     proptest! {

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::facts::{Ending, Facts, StopCause};
+use super::facts::{Ending, Facts, Mark, StopCause};
 use super::input::{Feed, Input, feed};
 use super::marker::Scanner;
 use super::stop::Stopping;
@@ -22,6 +22,9 @@ use crate::model::sink::{Sink, Stream};
 
 /// How long a blocked reader of our output may take while the command is being stopped.
 const BLOCKED_OUTPUT_GRACE: Duration = Duration::from_millis(200);
+
+/// How much is kept of what comes before the command in shell mode: the greetings of shell start-up files.
+const NOISE_BYTES: usize = 256 * 1024;
 
 /// One command, ready to be asked for.
 #[derive(Debug)]
@@ -74,6 +77,7 @@ pub async fn run<S: Sink>(
         signals,
         scanner: plan.nonce.as_deref().map(Scanner::new),
         gate: None,
+        held: Vec::new(),
         limit: limits.first(),
         replies: VecDeque::new(),
         stopping: None,
@@ -104,6 +108,8 @@ struct Runner<'a, S> {
     signals: &'a mut mpsc::Receiver<Caught>,
     scanner: Option<Scanner>,
     gate: Option<oneshot::Sender<()>>,
+    /// What came before the start program's mark.
+    held: Vec<(Stream, Bytes)>,
     limit: Option<(Instant, Limit, Duration)>,
     replies: VecDeque<Asked>,
     stopping: Option<Stopping>,
@@ -153,7 +159,6 @@ impl<'a, S: Sink> Runner<'a, S> {
             }
         }
         feeder.abort();
-        self.flush_scanner().await;
         if !matches!(self.facts.ending, Ending::Closed | Ending::Lost(_)) {
             // Whether the session still takes it or not: the connection is closed next.
             let _ = self.writer.close().await;
@@ -204,21 +209,41 @@ impl<'a, S: Sink> Runner<'a, S> {
     }
 
     async fn output(&mut self, stream: Stream, data: Bytes) {
-        let data = match (stream, &mut self.scanner) {
-            (Stream::Stdout, Some(scanner)) => {
-                let passed = scanner.pass(data);
-                self.facts.mark = scanner.found();
-                passed
-            }
-            (_, _) => data,
-        };
-        if self.facts.mark.is_some()
-            && let Some(open) = self.gate.take()
-        {
-            // A feeder that is gone needs no gate.
-            let _ = open.send(());
+        let Some(scanner) = &mut self.scanner else { return self.deliver(stream, data).await };
+        if self.facts.mark == Some(Mark::Start) {
+            return self.deliver(stream, data).await;
         }
-        self.deliver(stream, data).await;
+        let (before, after) = match stream {
+            Stream::Stdout => scanner.pass(data),
+            Stream::Stderr => (data, Bytes::new()),
+        };
+        self.facts.mark = scanner.found();
+        match self.facts.mark {
+            None => self.hold(stream, before),
+            Some(Mark::Start) => {
+                if let Some(open) = self.gate.take() {
+                    // A feeder that is gone needs no gate.
+                    let _ = open.send(());
+                }
+                // What the account's shell says on its way is part of the output, as it is without us.
+                for (stream, noise) in std::mem::take(&mut self.held) {
+                    self.deliver(stream, noise).await;
+                }
+                self.deliver(stream, before).await;
+                self.deliver(stream, after).await;
+            }
+            // The start program says why it gives up.
+            Some(Mark::Cwd | Mark::Short | Mark::Staging) => self.facts.aside.add(&after),
+        }
+    }
+
+    /// Keeps what comes before the command: noise if it still starts, else the words of whatever answered instead of it.
+    fn hold(&mut self, stream: Stream, noise: Bytes) {
+        self.facts.aside.add(&noise);
+        let held: usize = self.held.iter().map(|(_, noise)| noise.len()).sum();
+        if !noise.is_empty() && held + noise.len() <= NOISE_BYTES {
+            self.held.push((stream, noise));
+        }
     }
 
     async fn deliver(&mut self, stream: Stream, data: Bytes) {
@@ -253,13 +278,6 @@ impl<'a, S: Sink> Runner<'a, S> {
                 self.limit_is_over().await;
             }
             () = sleep(BLOCKED_OUTPUT_GRACE), if stopping => self.discard = true,
-        }
-    }
-
-    async fn flush_scanner(&mut self) {
-        if let Some(mut scanner) = self.scanner.take() {
-            let rest = scanner.rest();
-            self.deliver(Stream::Stdout, rest).await;
         }
     }
 

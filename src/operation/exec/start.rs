@@ -60,7 +60,8 @@ impl Default for Body<'_> {
 /// `!`, no backslash.
 pub fn loader(program: &[u8]) -> Vec<u8> {
     let length = program.len();
-    format!("exec sh -c '_sc=$(dd bs=1 count={length} 2>/dev/null); case $_sc in *\"{END}\") eval \"$_sc\";; esac'").into_bytes()
+    format!("exec sh -c '_sc=$(dd bs=1 count={length} 2>/dev/null); case $_sc in *\"{END}\") eval \"$_sc\";; esac'")
+        .into_bytes()
 }
 
 /// The start program. The only error is a NUL in a value, which no argument vector can hold.
@@ -86,8 +87,10 @@ pub fn program(start: &Start<'_>) -> Result<Vec<u8>, shlex::QuoteError> {
     }
     if let Some(cwd) = start.cwd {
         // CDPATH would send a relative directory elsewhere; without redirection cd may print where it went.
-        let discard: &[u8] = if script { b" || { say cwd; rm -rf \"$_sc_d\"; exit 1; }" } else { b" || { say cwd; exit 1; }" };
-        line(&[b"unset CDPATH; cd -- ", &shell::quote(cwd)?, b" >/dev/null", discard]);
+        let cwd = shell::quote(cwd)?;
+        let discard: &[u8] = if script { b"rm -rf \"$_sc_d\"; " } else { b"" };
+        line(&[b"unset CDPATH; _sc_e=$(cd -- ", &cwd, b" 2>&1 >/dev/null) && cd -- ", &cwd, b" >/dev/null || {"]);
+        line(&[b"say cwd; printf %s \"$_sc_e\"; ", discard, b"exit 1; }"]);
     }
     for (name, value) in &start.exports {
         line(&[b"export ", name.as_bytes(), b"=", &shell::quote(OsStr::from_bytes(value.expose()))?]);
@@ -125,7 +128,7 @@ exec "${SHELL:-/bin/sh}" -c "$_sc_c""#;
 /// loop counts what has arrived; a read that adds nothing is the end of the input.
 const RECEIVE: &str = r#"_sc_m=$(umask); umask 077
 _sc_d=${TMPDIR:-/tmp}/ssh-cli-$_sc_n
-mkdir "$_sc_d" || { say staging; exit 1; }
+_sc_e=$(mkdir "$_sc_d" 2>&1) || { say staging; printf %s "$_sc_e"; exit 1; }
 trap : HUP INT TERM
 _sc_l=@BYTES@
 : >"$_sc_d/@NAME@"
@@ -177,10 +180,16 @@ mod tests {
 
     #[test]
     fn a_missing_directory_starts_nothing() {
-        let start = Start { nonce: "abc", cwd: Some(OsStr::new("/no such dir")), body: Body::Command(b"echo ran"), ..Start::default() };
+        let start = Start {
+            nonce: "abc",
+            cwd: Some(OsStr::new("/no such dir")),
+            body: Body::Command(b"echo ran"),
+            ..Start::default()
+        };
         let out = run(&start, b"");
-        assert_eq!(out.stdout, b"abc:cwd;");
-        assert!(!out.stderr.is_empty());
+        let said = String::from_utf8(out.stdout).unwrap();
+        assert!(said.starts_with("abc:cwd;") && said.contains("no such dir"), "{said}");
+        assert!(!said.contains("ran") && out.stderr.is_empty());
     }
 
     #[test]
@@ -188,15 +197,21 @@ mod tests {
         let start = Start { nonce: "abc", body: Body::Command(b"echo ran"), ..Start::default() };
         let whole = program(&start).unwrap();
         for cut in (0..whole.len()).step_by(7) {
-            let mut child =
-                Command::new("sh").arg("-c").arg(OsStr::from_bytes(&loader(&whole))).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+            let mut child = Command::new("sh")
+                .arg("-c")
+                .arg(OsStr::from_bytes(&loader(&whole)))
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap();
             child.stdin.take().unwrap().write_all(&whole[..cut]).unwrap();
             assert_eq!(child.wait_with_output().unwrap().stdout, b"", "cut at {cut}");
         }
     }
 
     fn script(bytes: usize) -> Start<'static> {
-        let body = Body::Script { bytes, interpreter: (OsStr::new("sh"), None), name: "job", arguments: b"one 'two  words'" };
+        let body =
+            Body::Script { bytes, interpreter: (OsStr::new("sh"), None), name: "job", arguments: b"one 'two  words'" };
         Start { nonce: "abcscript", body, ..Start::default() }
     }
 

@@ -79,8 +79,9 @@ fn started(facts: &Facts, terms: &Terms) -> Started {
         None => {}
     }
     if in_shell {
-        // Whatever ran was not our start program, or ended before it came to the command.
-        return if facts.ending == Ending::Closed || !facts.request_written { Started::No } else { Started::Unknown };
+        // Whatever ran and ended was not our start program, or ended before it came to the command.
+        let over = facts.drained() && (facts.ended() || facts.ending == Ending::Closed);
+        return if over || !facts.request_written { Started::No } else { Started::Unknown };
     }
     if facts.granted || facts.output || facts.ended() {
         return Started::Yes;
@@ -99,16 +100,13 @@ fn conclude(facts: &Facts, terms: &Terms, started: Started, warnings: &mut Vec<W
         Started::No => (Outcome::NotStarted, Some(fault)),
         _ => (Outcome::Unknown, Some(fault)),
     };
+    let said = || String::from_utf8_lossy(facts.aside.bytes()).trim().to_owned();
     match facts.mark {
-        Some(Mark::Cwd) => {
-            let problem = String::from_utf8_lossy(facts.stderr_opening.bytes()).trim().to_owned();
-            return unknown(Fault::CwdUnavailable { path: terms.cwd.clone(), problem });
+        Some(Mark::Cwd) => return unknown(Fault::CwdUnavailable { path: terms.cwd.clone(), problem: said() }),
+        Some(Mark::Short) => {
+            return unknown(Fault::RequestIncomplete { problem: "the script was cut short".to_owned() });
         }
-        Some(Mark::Short) => return unknown(Fault::RequestIncomplete { problem: "the script was cut short".to_owned() }),
-        Some(Mark::Staging) => {
-            let problem = String::from_utf8_lossy(facts.stderr_opening.bytes()).trim().to_owned();
-            return unknown(Fault::StagingFailed { problem });
-        }
+        Some(Mark::Staging) => return unknown(Fault::StagingFailed { problem: said() }),
         Some(Mark::Start) | None => {}
     }
     if let Ending::Lost(reason) = &facts.ending {
@@ -121,7 +119,10 @@ fn conclude(facts: &Facts, terms: &Terms, started: Started, warnings: &mut Vec<W
         }
     }
     if !terms.shell_options.is_empty() && facts.mark.is_none() {
-        return (Outcome::NotStarted, Some(Fault::NoPosixShell { options: terms.shell_options.join(", ") }));
+        return (
+            if started == Started::No { Outcome::NotStarted } else { Outcome::Unknown },
+            Some(Fault::NoPosixShell { options: terms.shell_options.join(", "), said: said() }),
+        );
     }
     if let Some(signal) = &facts.exit_signal {
         return (Outcome::Failed, Some(Fault::RemoteSignal { signal: signal.clone() }));

@@ -162,7 +162,7 @@ fn ctrl_c_says_whether_it_stopped() {
 fn without_its_mark_the_start_program_did_not_run() {
     let verdict = judge(Facts { ending: Ending::Closed, output: true, ..ended(0) }, &in_shell());
     assert_eq!((verdict.started, verdict.outcome, verdict.remote_exit), (Started::No, Outcome::NotStarted, None));
-    assert_eq!(verdict.fault, Some(Fault::NoPosixShell { options: "--cwd".into() }));
+    assert_eq!(verdict.fault, Some(Fault::NoPosixShell { options: "--cwd".into(), said: String::new() }));
 }
 
 #[test]
@@ -191,7 +191,9 @@ fn a_server_that_says_it_runs_no_commands_is_believed() {
 #[test]
 fn an_expired_password_is_not_a_failing_command() {
     let mut facts = ended(1);
-    facts.stderr_opening.add(b"WARNING: Your password has expired.\r\nPassword change required but no TTY available.\r\n");
+    facts
+        .stderr_opening
+        .add(b"WARNING: Your password has expired.\r\nPassword change required but no TTY available.\r\n");
     assert_eq!(plain(facts).fault, Some(Fault::PasswordExpired { user: String::new() }));
 }
 
