@@ -53,7 +53,7 @@ use cli::Surroundings;
 use errors::Fault;
 use errors::exit_codes::EX_SOFTWARE;
 use flow::Ended;
-use model::outcome::Finished;
+use model::outcome::{Finished, Outcome, Started};
 use model::request::{Action, ExecRequest, OutputOptions, Request};
 use report::Output;
 use retry::RetryConfig;
@@ -63,10 +63,7 @@ static PANICKED: Mutex<Option<String>> = Mutex::new(None);
 
 /// Runs one invocation: arguments in, exit code out. Everything in between ends in one document on standard output.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    std::panic::set_hook(Box::new(|panic| {
-        let said = panic.to_string();
-        PANICKED.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(said);
-    }));
+    note_panics();
     let surroundings = Surroundings {
         stdout_is_terminal: std::io::stdout().is_terminal(),
         stderr_is_terminal: std::io::stderr().is_terminal(),
@@ -80,6 +77,14 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))
+}
+
+/// From here on a panic prints nothing by itself.
+fn note_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let said = panic.to_string();
+        PANICKED.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(said);
+    }));
 }
 
 fn perform(request: &Request) -> i32 {
@@ -112,7 +117,7 @@ fn perform_exec(request: &ExecRequest, options: &OutputOptions) -> i32 {
             return say(output, &failed_before_anything(fault, effect), "exec");
         }
     };
-    let work = std::panic::AssertUnwindSafe(|| {
+    let ended = guarded(&request.destination, effect, || {
         runtime.block_on(async {
             let begun = Instant::now();
             let mut signals = signals::catch();
@@ -126,23 +131,27 @@ fn perform_exec(request: &ExecRequest, options: &OutputOptions) -> i32 {
             }
         })
     });
-    let done = std::panic::catch_unwind(work);
     // A look-up or a read that still blocks a thread is not waited for.
     runtime.shutdown_background();
+    say(output, &ended, "exec")
+}
+
+/// Does the work; a panic in it, or in a task of it, is a bug of ours and is told as that.
+fn guarded(destination: &str, effect: effect::Effect, work: impl FnOnce() -> Ended) -> Ended {
+    let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
     let panicked = PANICKED.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let ended = match (done, panicked) {
+    match (done, panicked) {
         (Ok(ended), None) => ended,
         (Ok(ended), Some(problem)) => ended.with_fault(Fault::Internal { problem }),
         (Err(_), problem) => {
             // How far it had come went down with it.
             let mut finished = Finished::not_started(effect);
-            finished.started = model::outcome::Started::Unknown;
-            finished.outcome = model::outcome::Outcome::Unknown;
-            finished.target.destination.clone_from(&request.destination);
+            finished.started = Started::Unknown;
+            finished.outcome = Outcome::Unknown;
+            destination.clone_into(&mut finished.target.destination);
             Ended { finished, error: None }.with_fault(Fault::Internal { problem: problem.unwrap_or_default() })
         }
-    };
-    say(output, &ended, "exec")
+    }
 }
 
 fn say(output: Output, ended: &Ended, command: &'static str) -> i32 {
@@ -162,4 +171,26 @@ fn state_dir() -> Option<PathBuf> {
         return Some(PathBuf::from(directory));
     }
     etcetera::base_strategy::Xdg::new().ok()?.state_dir().map(|state| state.join("ssh-cli"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use effect::Effect;
+
+    #[test]
+    fn a_panic_ends_in_an_envelope_that_claims_nothing() {
+        note_panics();
+        let ended = guarded("web1", Effect::Write, || panic!("a bug"));
+        let error = ended.error.as_ref().unwrap();
+        assert_eq!((error.code(), error.exit_code(), ended.finished.started), ("internal", 70, Started::Unknown));
+        assert!(error.message().contains("a bug") && error.message().contains("lib.rs"), "{error}");
+        // In a task of its own it would else look like a lost connection.
+        let ended = guarded("web1", Effect::Write, || {
+            assert!(std::thread::spawn(|| panic!("in a task")).join().is_err());
+            failed_before_anything(Fault::ExecRefused, Effect::Write)
+        });
+        assert_eq!(ended.error.unwrap().code(), "internal");
+        let _ = std::panic::take_hook();
+    }
 }

@@ -27,6 +27,8 @@ pub(super) struct Attempt<'a> {
     pub(super) progress: &'a mut Progress,
     /// What was offered, for the error.
     pub(super) tried: Vec<String>,
+    /// The password was offered, and alone it was not enough.
+    pub(super) password_refused: bool,
     /// What was accepted in part.
     pub(super) partial: Vec<String>,
     /// What the server last said that it accepts; `None` before its first answer.
@@ -40,7 +42,7 @@ impl<'a> Attempt<'a> {
         patience: &'a mut Patience,
         progress: &'a mut Progress,
     ) -> Self {
-        Self { handle, target, patience, progress, tried: Vec::new(), partial: Vec::new(), accepted: None }
+        Self { handle, target, patience, progress, tried: Vec::new(), password_refused: false, partial: Vec::new(), accepted: None }
     }
 
     /// Until it has answered once, everything may be acceptable.
@@ -75,7 +77,20 @@ impl<'a> Attempt<'a> {
         let asked = self.handle.authenticate_password(self.target.user.clone(), text);
         let result = self.patience.within(&address, Phase::Auth, asked).await?;
         self.tried.push("password".to_owned());
-        self.judge(result.map_err(|_| ()), "password".to_owned())
+        let before = self.partial.len();
+        let answer = self.judge(result.map_err(|_| ()), "password".to_owned())?;
+        self.password_refused = answer == Answer::Refused && self.partial.len() == before;
+        Ok(answer)
+    }
+
+    /// The server refused, in our words.
+    pub(super) fn refused(&self, reason: &str) -> Fault {
+        Fault::AuthFailed {
+            user: self.target.user.clone(),
+            reason: format!("{reason}; offered: {}", self.tried.join(", ")),
+            tried: self.tried.clone(),
+            accepted: self.accepted.clone().unwrap_or_default(),
+        }
     }
 
     /// What the server's answer to an offer means. The error of `result`: the session takes nothing any more.
@@ -105,12 +120,9 @@ impl<'a> Attempt<'a> {
     /// The connection ended meanwhile. Only the server's word makes it a refusal.
     fn gone(&self) -> Fault {
         match self.progress.link.server_word() {
-            Some(word) if word.to_ascii_lowercase().contains("authentication") => Fault::AuthFailed {
-                user: self.target.user.clone(),
-                reason: format!("the server said: {word}; offered: {}", self.tried.join(", ")),
-                tried: self.tried.clone(),
-                accepted: self.accepted.clone().unwrap_or_default(),
-            },
+            Some(word) if word.to_ascii_lowercase().contains("authentication") => {
+                self.refused(&format!("the server said: {word}"))
+            }
             _ => Fault::ConnectionLost { phase: Phase::Auth, problem: self.progress.link.end_reason() },
         }
     }

@@ -1,6 +1,7 @@
 //! Authentication (RFC 4252): the methods are rows of a table, tried in its order as long as the server accepts them.
 
 mod attempt;
+mod interactive;
 mod keyring;
 
 use russh::client::Handle;
@@ -20,10 +21,11 @@ use crate::target::secrets::SecretStore;
 enum Method {
     PublicKey,
     Password,
+    KeyboardInteractive,
 }
 
 /// The table, in the order in which the methods are tried: what costs nobody anything first.
-const METHODS: [Method; 2] = [Method::PublicKey, Method::Password];
+const METHODS: [Method; 3] = [Method::PublicKey, Method::Password, Method::KeyboardInteractive];
 
 impl Method {
     /// Its name in the protocol.
@@ -31,6 +33,7 @@ impl Method {
         match self {
             Self::PublicKey => "publickey",
             Self::Password => "password",
+            Self::KeyboardInteractive => "keyboard-interactive",
         }
     }
 
@@ -39,6 +42,7 @@ impl Method {
         match self {
             Self::PublicKey => target.pubkey_enabled && keyring.may_offer(),
             Self::Password => target.password_enabled && target.password.is_some(),
+            Self::KeyboardInteractive => target.otp.is_some() || target.password.is_some(),
         }
     }
 }
@@ -61,9 +65,14 @@ pub(super) async fn authenticate(
         });
         let Some(method) = next else { break };
         passed.push(method);
+        if method == Method::KeyboardInteractive && attempt.password_refused && target.otp.is_none() {
+            // The same password in another form would count against the account once more.
+            continue;
+        }
         let answer = match method {
             Method::PublicKey => keyring::offer(keyring, &mut attempt).await?,
             Method::Password => attempt.password(secrets).await?,
+            Method::KeyboardInteractive => interactive::answer(&mut attempt, secrets).await?,
         };
         if let Answer::Accepted(how) = answer {
             return Ok(how);
@@ -96,6 +105,8 @@ fn failure(attempt: &Attempt<'_>, keyring: &Keyring) -> Fault {
     } else {
         format!("{} was accepted, and more is needed; ", attempt.partial.join(", "))
     };
-    let reason = format!("{partial}the server accepts {}; offered: {}", list(&accepted), list(&attempt.tried));
+    let banner = attempt.progress.link.banner_text();
+    let said = if banner.trim().is_empty() { String::new() } else { format!("; it said: {}", banner.trim()) };
+    let reason = format!("{partial}the server accepts {}; offered: {}{said}", list(&accepted), list(&attempt.tried));
     Fault::AuthFailed { user, reason, tried: attempt.tried.clone(), accepted }
 }
