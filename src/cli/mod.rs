@@ -156,7 +156,8 @@ fn in_short(error: &clap::Error) -> String {
         .lines()
         .map(str::trim)
         .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
-        .filter(|line| !line.is_empty())
+        // The way to send it to the command is the last thing a mistyped option needs.
+        .filter(|line| !line.is_empty() && !line.starts_with("tip: to pass"))
         .collect();
     let told = told.join("; ").replace(":; ", ": ").replace("; [", " [");
     told.strip_prefix("error: ").unwrap_or(&told).to_owned()

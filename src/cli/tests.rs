@@ -75,7 +75,7 @@ fn our_options_end_at_the_commands_first_word() {
 fn a_mistyped_option_never_becomes_the_command() {
     let Fault::Usage { message } = refuse(&["exec", "h", "--tiemout", "5s", "ls"]) else { panic!() };
     assert!(message.contains("--tiemout") && message.contains("--timeout"), "{message}");
-    assert!(!message.contains("Usage") && !message.contains('\n') && !message.contains('\x1b'), "{message}");
+    assert!(!message.contains("Usage") && !message.contains("as a value") && !message.contains('\x1b'), "{message}");
 }
 
 #[test]
