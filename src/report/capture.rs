@@ -1,7 +1,7 @@
 //! The streams of a run for the envelope, in memory that does not grow with them.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use bytes::Bytes;
@@ -23,7 +23,10 @@ pub struct Capture {
     stderr: Side,
     stdout_file: Option<StdoutFile>,
     warnings: Vec<Warning>,
-    base64: bool,
+    options: OutputOptions,
+    state_dir: Option<PathBuf>,
+    /// A restart of `--stdout-file` that failed, for the next write.
+    failure: Option<io::Error>,
 }
 
 /// What an envelope shows of the streams.
@@ -73,11 +76,16 @@ impl Capture {
             stderr: side(Stream::Stderr, options.spill),
             stdout_file: None,
             warnings: Vec::new(),
-            base64: options.base64,
+            options: options.clone(),
+            state_dir: state_dir.map(Path::to_owned),
+            failure: None,
         }
     }
 
     fn take(&mut self, stream: Stream, data: &[u8]) -> io::Result<()> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
         match stream {
             Stream::Stdout => {
                 self.stdout.take(data);
@@ -109,9 +117,9 @@ impl Capture {
                 },
                 warning: None,
             },
-            None => self.stdout.finish(self.base64),
+            None => self.stdout.finish(self.options.base64),
         };
-        let stderr = self.stderr.finish(self.base64);
+        let stderr = self.stderr.finish(self.options.base64);
         let worth_saying = held_open || detail || stdout.facts.is_notable() || stderr.facts.is_notable();
         let mut warnings = self.warnings;
         warnings.extend(stdout.warning);
@@ -190,7 +198,21 @@ impl Sink for Capture {
         self.take(stream, &data)
     }
 
-    fn attempt(&mut self, _number: u32) {}
+    /// What an earlier attempt gave is not part of this one's output.
+    fn attempt(&mut self, number: u32) {
+        if number == 1 {
+            return;
+        }
+        self.stdout.spill.discard();
+        self.stderr.spill.discard();
+        let anew = Self::in_memory(&self.options, self.state_dir.as_deref());
+        (self.stdout, self.stderr) = (anew.stdout, anew.stderr);
+        self.failure = self.stdout_file.as_mut().and_then(|file| file.restart().err());
+    }
+
+    fn is_spent(&self) -> bool {
+        self.stdout_file.as_ref().is_some_and(StdoutFile::is_final) && self.stdout.kept.total() > 0
+    }
 
     fn warning(&mut self, warning: &Warning) {
         self.warnings.push(warning.clone());

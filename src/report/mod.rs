@@ -181,6 +181,14 @@ impl Sink for Output {
         }
     }
 
+    fn is_spent(&self) -> bool {
+        match &self.form {
+            Form::Json(capture) => capture.is_spent(),
+            Form::Ndjson(ndjson) => ndjson.is_spent(),
+            Form::Raw(raw) => raw.is_spent(),
+        }
+    }
+
     fn warning(&mut self, warning: &Warning) {
         match &mut self.form {
             Form::Json(capture) => capture.warning(warning),

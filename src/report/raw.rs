@@ -16,12 +16,14 @@ pub struct Raw {
     stderr: Live,
     /// Our own lines begin at the start of one.
     in_line: bool,
+    /// Bytes of the command were passed on.
+    spent: bool,
     warned: Vec<Warning>,
 }
 
 impl Raw {
     pub(super) fn on(stdout: Live, stderr: Live) -> Self {
-        Self { stdout, stderr, in_line: false, warned: Vec::new() }
+        Self { stdout, stderr, in_line: false, spent: false, warned: Vec::new() }
     }
 
     /// Waits until everything is written; standard output's failure is told, standard error's would have no place to go.
@@ -71,6 +73,7 @@ pub(super) fn paragraph(target: &TargetFacts, error: &SshCliError) -> Option<Str
 
 impl Sink for Raw {
     async fn write(&mut self, stream: Stream, data: Bytes) -> io::Result<()> {
+        self.spent = true;
         match stream {
             Stream::Stdout => self.stdout.room().await?.send(data),
             Stream::Stderr => {
@@ -83,6 +86,10 @@ impl Sink for Raw {
     }
 
     fn attempt(&mut self, _number: u32) {}
+
+    fn is_spent(&self) -> bool {
+        self.spent
+    }
 
     fn warning(&mut self, warning: &Warning) {
         let line_break = if self.in_line { "\n" } else { "" };

@@ -75,6 +75,14 @@ impl Spill {
         }
     }
 
+    /// Drops what was kept: the stream begins anew.
+    pub(super) fn discard(&mut self) {
+        if let Some(path) = self.path() {
+            // One that stays is removed when it expires.
+            let _ = fs::remove_file(path);
+        }
+    }
+
     /// The file, where there is one.
     pub(super) fn path(&self) -> Option<&Path> {
         match &self.state {

@@ -1,7 +1,7 @@
 //! `--stdout-file`: the exact bytes, in place only once the command's end was seen.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -71,6 +71,22 @@ impl StdoutFile {
             Bytes::Beside { new, .. } => new.as_file_mut().write_all(data),
             Bytes::Through(file) => file.write_all(data),
         }
+    }
+
+    /// Begins anew.
+    pub(super) fn restart(&mut self) -> io::Result<()> {
+        match &mut self.bytes {
+            Bytes::Beside { new, .. } => {
+                new.as_file().set_len(0)?;
+                new.as_file_mut().rewind()
+            }
+            Bytes::Through(_) => Ok(()),
+        }
+    }
+
+    /// The bytes go where they cannot be taken back from.
+    pub(super) fn is_final(&self) -> bool {
+        matches!(self.bytes, Bytes::Through(_))
     }
 
     /// The path, with the bytes in place; `None` where the command's end was not seen, and the path is as it was before.

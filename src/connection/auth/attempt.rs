@@ -42,7 +42,16 @@ impl<'a> Attempt<'a> {
         patience: &'a mut Patience,
         progress: &'a mut Progress,
     ) -> Self {
-        Self { handle, target, patience, progress, tried: Vec::new(), password_refused: false, partial: Vec::new(), accepted: None }
+        Self {
+            handle,
+            target,
+            patience,
+            progress,
+            tried: Vec::new(),
+            password_refused: false,
+            partial: Vec::new(),
+            accepted: None,
+        }
     }
 
     /// Until it has answered once, everything may be acceptable.

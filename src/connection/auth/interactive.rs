@@ -26,7 +26,18 @@ impl Wanted {
         let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
         if says(&["new password", "new unix password", "retype", "current password", "(current)"]) {
             Self::NewPassword
-        } else if says(&["verification code", "one-time", "one time", "otp", "passcode", "token", "authenticator", "2fa", "mfa", "code"]) {
+        } else if says(&[
+            "verification code",
+            "one-time",
+            "one time",
+            "otp",
+            "passcode",
+            "token",
+            "authenticator",
+            "2fa",
+            "mfa",
+            "code",
+        ]) {
             Self::Otp
         } else if says(&["password", "passwort", "mot de passe", "contraseña"]) {
             Self::Password
@@ -49,7 +60,8 @@ pub(super) async fn answer(attempt: &mut Attempt<'_>, secrets: &SecretStore) -> 
             Ok(Reply::InfoRequest { prompts, .. }) => prompts,
             Ok(Reply::Success) => return Ok(Answer::Accepted(how)),
             Ok(Reply::Failure { remaining_methods, partial_success }) => {
-                return attempt.judge(Ok(russh::client::AuthResult::Failure { remaining_methods, partial_success }), how);
+                return attempt
+                    .judge(Ok(russh::client::AuthResult::Failure { remaining_methods, partial_success }), how);
             }
             Err(_) => return attempt.judge(Err(()), how),
         };
