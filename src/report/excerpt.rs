@@ -169,7 +169,8 @@ mod tests {
 
     #[test]
     fn lines_stay_whole_and_the_marker_counts() {
-        let data: String = (0..1000).map(|n| format!("line {n}\n")).collect();
+        let lines: Vec<String> = (0..1000).map(|n| format!("line {n}\n")).collect();
+        let data = lines.concat();
         let excerpt = kept(100, data.as_bytes(), 7).excerpt(Some("whole stream: /s"));
         let (head, tail) = parts(&excerpt.text);
         assert_eq!(head, "line 0\nline 1\nline 2\nline 3\nline 4\nline 5\n");
