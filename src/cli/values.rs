@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::model::request::SecretSource;
 
 /// The longest duration that is taken: ten years. Beyond it lies a typing error, and clocks that overflow.
-const LONGEST: Duration = Duration::from_secs(10 * 366 * 24 * 60 * 60);
+const LONGEST: Duration = Duration::from_hours(10 * 366 * 24);
 
 /// `90s`, `40m`, `1h30m`, `250ms`; a bare `0` is zero.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {

@@ -102,7 +102,7 @@ impl Link {
         self.facts().end.get_or_insert(reason);
     }
 
-    /// The server sent SSH_MSG_DISCONNECT (RFC 4253 section 11.1) with this text.
+    /// The server sent `SSH_MSG_DISCONNECT` (RFC 4253 section 11.1) with this text.
     pub(super) fn disconnected_by_server(&self, reason: String) {
         let mut facts = self.facts();
         facts.end.get_or_insert_with(|| format!("the server said: {reason}"));
@@ -114,7 +114,7 @@ impl Link {
         self.facts().end.clone().unwrap_or_else(|| "it was closed".to_owned())
     }
 
-    /// The text of the server's SSH_MSG_DISCONNECT.
+    /// The text of the server's `SSH_MSG_DISCONNECT`.
     pub fn server_word(&self) -> Option<String> {
         self.facts().refused_by_server.clone()
     }
@@ -166,8 +166,8 @@ mod tests {
 
     #[test]
     fn an_endless_greeting_and_banner_stay_small() {
-        let link = greeted(&[b'x'; 100_000]);
-        link.received(&[b'y'; 100_000]);
+        let link = greeted(&vec![b'x'; 100_000]);
+        link.received(&vec![b'y'; 100_000]);
         for _ in 0..100 {
             link.banner(&"é".repeat(1000));
         }

@@ -182,10 +182,11 @@ impl Session {
 fn open_fault(reason: &ChannelOpenFailure) -> Fault {
     let problem = reason.description().to_owned();
     match reason {
-        ChannelOpenFailure::ResourceShortage | ChannelOpenFailure::ConnectFailed => Fault::SessionLimit { problem },
-        // sshd answers `MaxSessions` with this reason as well, and MaxSessions 0 for ever: a session that it does not open
-        // now may be opened when another has ended.
-        ChannelOpenFailure::AdministrativelyProhibited => Fault::SessionLimit { problem },
+        // sshd answers `MaxSessions` with the last of these: a session that it does not open now may be opened when another
+        // has ended.
+        ChannelOpenFailure::ResourceShortage
+        | ChannelOpenFailure::ConnectFailed
+        | ChannelOpenFailure::AdministrativelyProhibited => Fault::SessionLimit { problem },
         ChannelOpenFailure::UnknownChannelType | ChannelOpenFailure::Other { .. } => Fault::ExecRefused,
     }
 }

@@ -238,7 +238,7 @@ impl std::fmt::Display for Span {
         let ms = self.0.as_millis();
         match ms {
             0..1000 => write!(f, "{ms}ms"),
-            _ if ms % 1000 != 0 => write!(f, "{:.1}s", self.0.as_secs_f64()),
+            _ if !ms.is_multiple_of(1000) => write!(f, "{:.1}s", self.0.as_secs_f64()),
             _ => write!(f, "{}s", ms / 1000),
         }
     }

@@ -34,7 +34,11 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
         Fault::ConnectionRefused { .. } => "is the SSH server running on that port? `-p PORT` names another".to_owned(),
         Fault::Unreachable { .. } => "check the network, the route and the firewall".to_owned(),
         Fault::ConnectTimeout { flag, .. } => format!("try again, or give it longer with `{flag}`"),
-        Fault::ConnectionLost { .. } | Fault::OutputCut { .. } | Fault::OpTransportCut => String::new(),
+        Fault::ConnectionLost { .. }
+        | Fault::OutputCut { .. }
+        | Fault::OpTransportCut
+        | Fault::Timeout { confirmed: false, .. }
+        | Fault::StdinFailed { .. } => String::new(),
         Fault::RequestIncomplete { .. } | Fault::VerifyMismatch { .. } => "try again".to_owned(),
         Fault::SessionLimit { .. } => {
             "try again when other sessions have ended; the server's MaxSessions sets it".to_owned()
@@ -88,15 +92,13 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
             "not found there: a command runs without the login PATH; use a full path, or `--login`".to_owned()
         }
         Fault::RemoteExit { status: 126 } => "found, and not executable for that user".to_owned(),
-        Fault::RemoteExit { .. } | Fault::RemoteSignal { .. } => return None,
         Fault::Timeout { limit, confirmed: true, .. } => match limit {
             Limit::Timeout => "give it longer with `--timeout`".to_owned(),
             Limit::Deadline => "give it longer with `--deadline`".to_owned(),
         },
-        Fault::Timeout { confirmed: false, .. } | Fault::StdinFailed { .. } => String::new(),
         Fault::ExitStatusMissing => "network gear that never sends one needs `--no-exit-status`".to_owned(),
         Fault::Interrupted { confirmed: Some(false), .. } => "look at the host: the command may still run".to_owned(),
-        Fault::Interrupted { .. } => return None,
+        Fault::RemoteExit { .. } | Fault::RemoteSignal { .. } | Fault::Interrupted { .. } => return None,
         Fault::PartialTransfer { .. } => "`transfer.entries` names each with its reason".to_owned(),
         Fault::NoSpace { .. } => "free some space there".to_owned(),
         Fault::ReadOnly { .. } | Fault::LocalPermission { .. } | Fault::StdoutFailed { .. } => {

@@ -40,9 +40,10 @@ const fn transient(code: &'static str, phase: Phase) -> Row {
 
 /// Stopped by us and seen to end, or not seen to end.
 const fn stopped(code: &'static str, confirmed: bool) -> Row {
-    match confirmed {
-        true => row(code, Class::Cancelled, Phase::Run, Exit::Code(exit::EX_REMOTE)),
-        false => row(code, Class::Unknown, Phase::Run, Exit::Transient),
+    if confirmed {
+        row(code, Class::Cancelled, Phase::Run, Exit::Code(exit::EX_REMOTE))
+    } else {
+        row(code, Class::Unknown, Phase::Run, Exit::Transient)
     }
 }
 
@@ -52,7 +53,6 @@ const fn reconcile(code: &'static str) -> Row {
 
 impl Fault {
     /// The fault's row in the table.
-    #[expect(clippy::too_many_lines, reason = "it is the table, a row a line")]
     pub fn row(&self) -> Row {
         match self {
             Self::Usage { .. } => permanent("usage", Phase::Usage, exit::EX_USAGE),

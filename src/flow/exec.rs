@@ -123,8 +123,12 @@ impl<S: Sink> Trip<'_, S> {
 
     async fn attempt(&mut self, ready: &Ready) -> Result<Verdict, Fault> {
         let mut progress = Progress::default();
-        let mut patience = Patience::new(Some(ready.target.connect_timeout), ready.deadline.map(|(at, _)| at));
-        let reaching = reach(ready, &mut patience, &mut progress);
+        let mut patience = Patience::new(
+            Some(ready.target.connect_timeout).filter(|limit| !limit.is_zero()),
+            ready.deadline.map(|(at, _)| at),
+        );
+        // On the heap: what authentication may need is large, and most runs need little of it.
+        let reaching = Box::pin(reach(ready, &mut patience, &mut progress));
         let reached = unless_signalled(self.signals, reaching).await;
         self.learn(&progress);
         let (session, channel) = reached?;

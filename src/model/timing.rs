@@ -40,6 +40,7 @@ pub struct Timing {
 
 impl Timing {
     /// Only the total, as the lean envelope has it.
+    #[must_use]
     pub fn lean(self) -> Self {
         Self { total: self.total, ..Self::default() }
     }

@@ -39,8 +39,6 @@ const DEFAULT_PORT: u16 = 22;
 /// Whom to call, and how.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// DEST as typed.
-    pub destination: String,
     /// The remote user.
     pub user: String,
     /// Where it came from: `option` (`-l`), `config` (`-o User`), `destination` or `local`.
@@ -57,7 +55,7 @@ pub struct Target {
     pub pubkey_enabled: bool,
     /// `PasswordAuthentication`.
     pub password_enabled: bool,
-    /// `--connect-timeout`, else `ConnectTimeout`.
+    /// `--connect-timeout`, else `ConnectTimeout`: zero is no limit.
     pub connect_timeout: Duration,
     /// `--deadline`.
     pub deadline: Option<Duration>,
@@ -114,7 +112,6 @@ pub fn resolve_for(
         IdentityPlan::default()
     };
     let target = Target {
-        destination: destination.to_owned(),
         user_source,
         port,
         host_keys,
@@ -123,7 +120,7 @@ pub fn resolve_for(
         password_enabled: settings.password.unwrap_or(true),
         connect_timeout: options
             .connect_timeout
-            .or(settings.connect_timeout.flatten())
+            .or(settings.connect_timeout.filter(|limit| !limit.is_zero()))
             .unwrap_or(Duration::from_secs(CONNECT_TIMEOUT_SECS)),
         deadline: options.deadline,
         keepalive_interval: options

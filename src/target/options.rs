@@ -39,8 +39,8 @@ pub struct Settings {
     pub identity_files: Vec<String>,
     /// `IdentityAgent`.
     pub identity_agent: Option<String>,
-    /// `ConnectTimeout`; the inner `None` is `none` or 0.
-    pub connect_timeout: Option<Option<Duration>>,
+    /// `ConnectTimeout`; zero is `none` or 0, the system's own limit.
+    pub connect_timeout: Option<Duration>,
     /// `ServerAliveInterval`: zero is off.
     pub alive_interval: Option<Duration>,
     /// `ServerAliveCountMax`.
@@ -120,7 +120,7 @@ impl Settings {
             "identitiesonly" => first(&mut self.identities_only, yes_no(value()?)?),
             "identityfile" | "identityfile2" => self.identity_files.push(value()?.to_owned()),
             "identityagent" => first(&mut self.identity_agent, value()?.to_owned()),
-            "connecttimeout" => first(&mut self.connect_timeout, Some(seconds(value()?)?).filter(|d| !d.is_zero())),
+            "connecttimeout" => first(&mut self.connect_timeout, seconds(value()?)?),
             "serveraliveinterval" => first(&mut self.alive_interval, seconds(value()?)?),
             "serveralivecountmax" => {
                 let count = value()?;
@@ -329,8 +329,8 @@ mod tests {
             assert_eq!(settings(&[&format!("StrictHostKeyChecking={word}")]).host_key_policy, Some(policy));
         }
         assert_eq!(settings(&["PubkeyAuthentication=host-bound"]).pubkey, Some(true));
-        assert_eq!(settings(&["ConnectTimeout=1m30s"]).connect_timeout, Some(Some(Duration::from_secs(90))));
-        assert_eq!(settings(&["ConnectTimeout=none"]).connect_timeout, Some(None));
+        assert_eq!(settings(&["ConnectTimeout=1m30s"]).connect_timeout, Some(Duration::from_secs(90)));
+        assert_eq!(settings(&["ConnectTimeout=none"]).connect_timeout, Some(Duration::ZERO));
         assert_eq!(settings(&["ServerAliveInterval=0"]).alive_interval, Some(Duration::ZERO));
         assert_eq!(settings(&["ProxyCommand=none", "BatchMode=yes"]), Settings::default());
     }

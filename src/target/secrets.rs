@@ -86,8 +86,11 @@ impl SecretStore {
         }
         let spent =
             taken.iter().any(|(s, ..)| s == source) && matches!(source, SecretSource::Stdin | SecretSource::Fd(_));
-        let secret =
-            if spent { Err("it was already read for another secret".to_owned()) } else { self.read(source, ask).await };
+        let secret = if spent {
+            Err("it was already read for another secret".to_owned())
+        } else {
+            Box::pin(self.read(source, ask)).await
+        };
         let secret =
             secret.and_then(|secret| if secret.is_empty() { Err("it is empty".to_owned()) } else { Ok(secret) });
         let empty = |problem| Fault::SecretSourceEmpty { what: ask.what.to_owned(), origin: origin(source), problem };

@@ -78,7 +78,6 @@ fn defaults_come_last() {
     let home = Home::new();
     let it = home.target("Web1", &[]);
     assert_eq!((it.user.as_str(), it.user_source, it.host.as_str(), it.port), ("me", "local", "web1", 22));
-    assert_eq!(it.destination, "Web1");
     assert_eq!(it.host_keys.policy, HostKeyPolicy::Strict);
     assert_eq!(it.host_keys.user_files, [home.ssh("known_hosts"), home.ssh("known_hosts2")]);
     assert_eq!(it.host_keys.global_files[0], Path::new("/etc/ssh/ssh_known_hosts"));

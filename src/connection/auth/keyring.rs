@@ -249,8 +249,8 @@ impl Agent {
             let person = PersonClock::default();
             let mut signer = Signing { client: &mut self.client, person: &person };
             let address = attempt.address();
-            let signed = attempt.handle.authenticate_publickey_with(user, key.clone(), hash, &mut signer);
-            let result = match attempt.patience.within_with_person(&address, Phase::Auth, &person, signed).await? {
+            let asked = attempt.handle.authenticate_publickey_with(user, key.clone(), hash, &mut signer);
+            let result = match attempt.patience.within_with_person(&address, Phase::Auth, &person, asked).await? {
                 Ok(result) => Ok(result),
                 Err(AgentAuthError::Key(error)) => {
                     let message = format!("the agent did not sign with {how}: {error}");

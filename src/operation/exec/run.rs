@@ -120,7 +120,7 @@ struct Runner<'a, S> {
     facts: Facts,
 }
 
-impl<'a, S: Sink> Runner<'a, S> {
+impl<S: Sink> Runner<'_, S> {
     async fn request(&mut self, plan: &Plan) -> Result<(), crate::connection::channel::SessionEnded> {
         if plan.pty {
             let modes = if plan.nonce.is_some() { PtyModes::Transparent } else { PtyModes::Default };

@@ -123,18 +123,18 @@ fn held_open_streams_do_not_change_the_result() {
     assert_eq!(verdict.outcome, Outcome::Succeeded);
 }
 
-fn timeout() -> Option<StopCause> {
-    Some(StopCause::Limit(Limit::Timeout, Duration::from_secs(2)))
+fn timeout() -> StopCause {
+    StopCause::Limit(Limit::Timeout, Duration::from_secs(2))
 }
 
 #[test]
 fn a_timeout_is_stopped_only_when_the_end_and_both_eofs_were_seen() {
-    let seen = plain(Facts { exit_signal: Some("INT".into()), eof: true, stopped: timeout(), ..running() });
+    let seen = plain(Facts { exit_signal: Some("INT".into()), eof: true, stopped: Some(timeout()), ..running() });
     assert_eq!((seen.outcome, exit(&seen, Effect::Write)), (Outcome::Stopped, 1));
     for facts in [
-        Facts { exit_signal: Some("INT".into()), ending: Ending::LetGo, stopped: timeout(), ..running() },
-        Facts { ending: Ending::GaveUp, stopped: timeout(), ..running() },
-        lost(Facts { stopped: timeout(), ..running() }),
+        Facts { exit_signal: Some("INT".into()), ending: Ending::LetGo, stopped: Some(timeout()), ..running() },
+        Facts { ending: Ending::GaveUp, stopped: Some(timeout()), ..running() },
+        lost(Facts { stopped: Some(timeout()), ..running() }),
     ] {
         let verdict = plain(facts);
         assert_eq!((verdict.outcome, exit(&verdict, Effect::Write)), (Outcome::Unknown, EX_PROTOCOL));
@@ -222,7 +222,7 @@ fn no_combination_of_facts_makes_a_false_claim() {
                         output: bit(3),
                         exit_status: bit(4).then_some(u32::from(bit(5))),
                         eof: bit(6),
-                        stopped: if bit(7) { timeout() } else { None },
+                        stopped: bit(7).then(timeout),
                         mark: mark.filter(|_| !terms.shell_options.is_empty()),
                         ending: ending.clone(),
                         ..Facts::default()
