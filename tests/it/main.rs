@@ -11,6 +11,7 @@ mod modes;
 mod others;
 mod outcome;
 mod reach;
+mod readme;
 mod rig;
 mod rig_itself;
 mod script;

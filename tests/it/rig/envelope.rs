@@ -1,8 +1,10 @@
 //! The JSON document, and what the contract says of every one of them.
 
 use std::ops::Index;
+use std::sync::OnceLock;
 
 use serde_json::Value;
+use ssh_cli::model::request::{OutputMode, SchemaTopic};
 
 /// The fields that are always there, in their order.
 const ALWAYS: [&str; 17] = [
@@ -95,10 +97,23 @@ impl Envelope {
     /// Checks a document against the contract.
     pub fn check(value: Value, exit: i32, context: &str) -> Self {
         let envelope = Self(value);
+        envelope.check_schema(context);
         envelope.check_fields(context);
         envelope.check_verdict(i64::from(exit), context);
         envelope.check_error(context);
         envelope
+    }
+
+    /// What `ssh-cli schema envelope` promises.
+    fn check_schema(&self, context: &str) {
+        static SCHEMA: OnceLock<jsonschema::Validator> = OnceLock::new();
+        let schema = SCHEMA.get_or_init(|| {
+            let text = ssh_cli::report::schema(SchemaTopic::Envelope, OutputMode::Json);
+            jsonschema::validator_for(&serde_json::from_str(&text).unwrap()).unwrap()
+        });
+        if let Err(why) = schema.validate(&self.0) {
+            panic!("not by the schema: {why} at {}: {context}", why.instance_path());
+        }
     }
 
     fn check_fields(&self, context: &str) {
