@@ -31,12 +31,18 @@ const FAREWELL: Duration = Duration::from_millis(250);
 /// What is known of a connection, also of one that failed.
 #[derive(Debug, Default)]
 pub struct Progress {
+    /// The addresses that there are.
+    pub addresses: Vec<SocketAddr>,
     /// The address that answered.
     pub address: Option<SocketAddr>,
     /// What the server said and showed.
     pub link: Arc<Link>,
     /// The method that was accepted.
     pub auth: Option<String>,
+    /// What was offered.
+    pub tried: Vec<String>,
+    /// The methods that the server accepts, as it last said.
+    pub accepted: Option<Vec<String>>,
     /// How long each phase took.
     pub timing: Timing,
     /// Worth saying.
@@ -66,6 +72,7 @@ pub async fn connect(
     let addresses = patience.within(&named, Phase::Resolve, dial::lookup(&target.host, target.port)).await??;
     log::info!("{named}: {} address(es)", addresses.len());
     progress.timing.resolve = Some(Millis(clock.elapsed()));
+    progress.addresses.clone_from(&addresses);
 
     let clock = Instant::now();
     let (stream, address) = patience.within(&named, Phase::Connect, dial::connect(&addresses, lost_after)).await??;
