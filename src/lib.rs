@@ -172,8 +172,9 @@ fn guarded(lost: Finished, work: impl FnOnce() -> Ended) -> Ended {
     match (done, panicked) {
         (Ok(ended), None) => ended,
         (Ok(ended), Some(problem)) => ended.with_fault(Fault::Internal { problem }),
-        (Err(_), problem) => Ended { finished: lost, error: None }
-            .with_fault(Fault::Internal { problem: problem.unwrap_or_default() }),
+        (Err(_), problem) => {
+            Ended { finished: lost, error: None }.with_fault(Fault::Internal { problem: problem.unwrap_or_default() })
+        }
     }
 }
 

@@ -50,7 +50,7 @@ where
 {
     let config = Arc::new(settings::only_host_keys(algorithms));
     // It ends with a refusal of ours, or with a failure of theirs: the link knows what was seen.
-    let _ = connect_stream(config, wire, Peek { link: Arc::clone(&link) }).await;
+    let _ = Box::pin(connect_stream(config, wire, Peek { link: Arc::clone(&link) })).await;
     link.server_key()
 }
 

@@ -154,6 +154,9 @@ mod tests {
 
     #[test]
     fn what_never_began_is_not_started() {
-        assert_eq!(crate::model::outcome::Finished::not_started(crate::effect::Effect::Write).outcome, Outcome::NotStarted);
+        assert_eq!(
+            crate::model::outcome::Finished::not_started(crate::effect::Effect::Write).outcome,
+            Outcome::NotStarted
+        );
     }
 }
