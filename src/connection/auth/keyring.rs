@@ -221,7 +221,11 @@ impl Agent {
         let answer = tokio::time::timeout(ANSWER, asked).await.map_err(|_| "it does not answer".to_owned())?;
         let (client, identities) = answer.map_err(|error| error.to_string())?;
         let plain = |identity| match identity {
-            AgentIdentity::PublicKey { key, .. } => Some(key),
+            AgentIdentity::PublicKey { mut key, comment } => {
+                // russh keeps it beside the key; messages look for it in the key.
+                key.set_comment(comment);
+                Some(key)
+            }
             AgentIdentity::Certificate { .. } => None,
         };
         Ok(Self { client, keys: identities.into_iter().filter_map(plain).collect() })
