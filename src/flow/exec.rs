@@ -131,13 +131,12 @@ impl<S: Sink> Trip<'_, S> {
         let reaching = Box::pin(reach(ready, &mut patience, &mut progress));
         let reached = unless_signalled(self.signals, reaching).await;
         self.learn(&progress);
-        let (session, channel) = reached?;
+        let (session, channel, clock) = reached?;
         let plan = ready
             .prepared
             .plan()
             .map_err(|error| Fault::SourceNotFound { path: "standard input".to_owned(), problem: error.to_string() })?;
         let limits = Limits { timeout: self.request.run.timeout, deadline: ready.deadline };
-        let clock = Instant::now();
         let facts = run(&session, channel, plan, limits, self.sink, self.signals).await;
         self.finished.timing.run = Some(Millis(clock.elapsed()));
         session.close().await;
@@ -183,11 +182,12 @@ impl<S: Sink> Trip<'_, S> {
         facts.more.host = Some(target.host.clone());
         facts.more.port = Some(target.port);
         facts.more.user_source = Some(target.user_source);
+        facts.more.jump = target.jump.iter().map(|hop| format!("{}@{}:{}", hop.user, hop.host, hop.port)).collect();
     }
 
     fn learn(&mut self, progress: &Progress) {
         let facts = &mut self.finished.target;
-        facts.address = progress.address.map(|address| address.to_string());
+        facts.address.clone_from(&progress.address);
         let seen = progress.link.host_key_seen();
         facts.more.host_key_status = seen.as_ref().map(|seen| seen.status);
         facts.more.host_key = seen.map(|seen| seen.shown);
@@ -214,11 +214,17 @@ impl<S: Sink> Trip<'_, S> {
 
 type Channel = (crate::connection::channel::ChannelReader, crate::connection::channel::ChannelWriter);
 
-async fn reach(ready: &Ready, patience: &mut Patience, progress: &mut Progress) -> Result<(Session, Channel), Fault> {
+/// A session with an open channel, and when that was asked for.
+async fn reach(
+    ready: &Ready,
+    patience: &mut Patience,
+    progress: &mut Progress,
+) -> Result<(Session, Channel, Instant), Fault> {
     let session = connect(&ready.target, &ready.keyring, &ready.secrets, patience, progress).await?;
-    let address = progress.address.map_or_else(|| ready.target.host.clone(), |address| address.to_string());
+    let address = progress.address.clone().unwrap_or_else(|| ready.target.host.clone());
+    let clock = Instant::now();
     let channel = session.open_channel(patience, &address).await?;
-    Ok((session, channel))
+    Ok((session, channel, clock))
 }
 
 /// Waits for it, unless a signal ends us first: nothing has started then.
