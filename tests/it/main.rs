@@ -3,6 +3,8 @@
 
 mod auth;
 mod cuts;
+mod factors;
+mod hops;
 mod host_key;
 mod keys;
 mod layers;

@@ -88,7 +88,9 @@ impl<'a> Attempt<'a> {
         self.tried.push("password".to_owned());
         let before = self.partial.len();
         let answer = self.judge(result.map_err(|_| ()), "password".to_owned())?;
-        self.password_refused = answer == Answer::Refused && self.partial.len() == before;
+        // A server that does not list the method has not looked at the password.
+        let looked_at = self.accepted.as_ref().is_some_and(|accepted| accepted.iter().any(|name| name == "password"));
+        self.password_refused = answer == Answer::Refused && self.partial.len() == before && looked_at;
         Ok(answer)
     }
 
