@@ -17,7 +17,7 @@
 //! | `target` | local only: destination, options, `known_hosts`, identities, secret sources | model, errors, secret, constants |
 //! | `connection` | russh: dial, host key, authentication, channel | target, model, errors, secret, constants |
 //! | `operation` | what is done with a session: exec | connection, model, errors, secret, shell, constants |
-//! | `flow` | the order of things, and the only place that sleeps | operation, connection, target, retry, model, errors, secret, shell, constants |
+//! | `flow` | the order of things, one file for each command, and the only place that sleeps | operation, connection, target, retry, model, errors, secret, shell, constants |
 //! | this file, `signals`, `logging` | runtime, signals, the way out | cli, flow, report, model, errors, retry |
 //!
 //! What is *seen* and what is *claimed* are kept apart: `operation::exec::run` writes down facts (was the request written, was it
@@ -47,14 +47,15 @@ use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
 use tokio::runtime;
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use cli::Surroundings;
-use errors::Fault;
 use errors::exit_codes::EX_SOFTWARE;
+use errors::{Caught, Fault};
 use flow::Ended;
 use model::outcome::{Finished, Outcome, Started};
-use model::request::{Action, ExecRequest, OutputOptions, Request};
+use model::request::{Action, OutputOptions, Request};
 use report::Output;
 use retry::RetryConfig;
 
@@ -90,7 +91,23 @@ fn note_panics() {
 fn perform(request: &Request) -> i32 {
     logging::begin(request.verbosity);
     match &request.action {
-        Action::Exec(exec) => perform_exec(exec, &request.output),
+        Action::Exec(exec) => {
+            // How far it had come goes down with a panic.
+            let lost = Finished {
+                started: Started::Unknown,
+                outcome: Outcome::Unknown,
+                ..not_started(&exec.destination, exec.run.effect)
+            };
+            connected("exec", lost, &request.output, async |begun, output, signals| {
+                flow::exec(exec, begun, output, signals).await
+            })
+        }
+        Action::Check(check) => {
+            let lost = not_started(&check.destination, effect::Effect::Read);
+            connected("check", lost, &request.output, async |begun, output, signals| {
+                flow::check(check, begun, output, signals).await
+            })
+        }
         Action::Schema(topic) => report::print(&report::schema(*topic, request.output.mode)),
         Action::ExitCodes => report::print(&report::exit_codes(request.output.mode)),
         Action::Completions(shell) => match cli::completions(shell) {
@@ -101,12 +118,18 @@ fn perform(request: &Request) -> i32 {
     }
 }
 
-fn perform_exec(request: &ExecRequest, options: &OutputOptions) -> i32 {
-    let effect = request.run.effect;
+/// Runs a command that connects. `lost`: what can still be told where a bug of ours ended it.
+fn connected(
+    command: &'static str,
+    lost: Finished,
+    options: &OutputOptions,
+    work: impl AsyncFnOnce(Instant, &mut Output, &mut mpsc::Receiver<Caught>) -> Ended,
+) -> i32 {
+    let effect = lost.effect;
     let mut output = match Output::open(options, state_dir().as_deref()) {
         Ok(output) => output,
         Err(fault) => {
-            return say(Output::without_file(options), &failed_before_anything(fault, effect), "exec");
+            return say(Output::without_file(options), &failed_before_anything(fault, effect), command);
         }
     };
     let built = runtime::Builder::new_current_thread().enable_all().build();
@@ -114,14 +137,14 @@ fn perform_exec(request: &ExecRequest, options: &OutputOptions) -> i32 {
         Ok(runtime) => runtime,
         Err(error) => {
             let fault = Fault::Internal { problem: format!("no runtime: {error}") };
-            return say(output, &failed_before_anything(fault, effect), "exec");
+            return say(output, &failed_before_anything(fault, effect), command);
         }
     };
-    let ended = guarded(&request.destination, effect, || {
+    let ended = guarded(lost, || {
         runtime.block_on(async {
             let begun = Instant::now();
             let mut signals = signals::catch();
-            let ended = flow::exec(request, begun, &mut output, &mut signals).await;
+            let ended = work(begun, &mut output, &mut signals).await;
             // A slow reader of ours may take its time, until somebody says that it is enough.
             tokio::select! {
                 biased;
@@ -133,23 +156,24 @@ fn perform_exec(request: &ExecRequest, options: &OutputOptions) -> i32 {
     });
     // A look-up or a read that still blocks a thread is not waited for.
     runtime.shutdown_background();
-    say(output, &ended, "exec")
+    say(output, &ended, command)
+}
+
+fn not_started(destination: &str, effect: effect::Effect) -> Finished {
+    let mut finished = Finished::not_started(effect);
+    destination.clone_into(&mut finished.target.destination);
+    finished
 }
 
 /// Does the work; a panic in it, or in a task of it, is a bug of ours and is told as that.
-fn guarded(destination: &str, effect: effect::Effect, work: impl FnOnce() -> Ended) -> Ended {
+fn guarded(lost: Finished, work: impl FnOnce() -> Ended) -> Ended {
     let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
     let panicked = PANICKED.lock().unwrap_or_else(PoisonError::into_inner).take();
     match (done, panicked) {
         (Ok(ended), None) => ended,
         (Ok(ended), Some(problem)) => ended.with_fault(Fault::Internal { problem }),
         (Err(_), problem) => {
-            // How far it had come went down with it.
-            let mut finished = Finished::not_started(effect);
-            finished.started = Started::Unknown;
-            finished.outcome = Outcome::Unknown;
-            destination.clone_into(&mut finished.target.destination);
-            Ended { finished, error: None }.with_fault(Fault::Internal { problem: problem.unwrap_or_default() })
+            Ended { finished: lost, error: None }.with_fault(Fault::Internal { problem: problem.unwrap_or_default() })
         }
     }
 }
@@ -181,12 +205,13 @@ mod tests {
     #[test]
     fn a_panic_ends_in_an_envelope_that_claims_nothing() {
         note_panics();
-        let ended = guarded("web1", Effect::Write, || panic!("a bug"));
+        let lost = || Finished { started: Started::Unknown, ..not_started("web1", Effect::Write) };
+        let ended = guarded(lost(), || panic!("a bug"));
         let error = ended.error.as_ref().unwrap();
         assert_eq!((error.code(), error.exit_code(), ended.finished.started), ("internal", 70, Started::Unknown));
         assert!(error.message().contains("a bug") && error.message().contains("lib.rs"), "{error}");
         // In a task of its own it would else look like a lost connection.
-        let ended = guarded("web1", Effect::Write, || {
+        let ended = guarded(lost(), || {
             assert!(std::thread::spawn(|| panic!("in a task")).join().is_err());
             failed_before_anything(Fault::ExecRefused, Effect::Write)
         });

@@ -147,18 +147,21 @@ fn every_man_page_has_its_sections() {
 }
 
 #[test]
-fn every_property_of_the_tool_is_an_option() {
+fn every_property_of_a_tool_is_an_option() {
     use ssh_cli::model::request::{OutputMode, SchemaTopic};
     let mut command = cli::command();
     command.build();
-    let exec = command.find_subcommand("exec").unwrap();
     let tools: serde_json::Value =
         serde_json::from_str(&ssh_cli::report::schema(SchemaTopic::Tools, OutputMode::Json)).unwrap();
-    for (name, property) in tools[0]["input_schema"]["properties"].as_object().unwrap() {
-        let argument = exec
-            .get_arguments()
-            .find(|arg| arg.get_long() == Some(&name.replace('_', "-")) || arg.get_id() == name.as_str())
-            .unwrap_or_else(|| panic!("exec has no --{name}"));
-        assert_eq!(property["type"] == "boolean", !argument.get_action().takes_values(), "{name}");
+    for tool in tools.as_array().unwrap() {
+        let called = tool["name"].as_str().unwrap().strip_prefix("ssh_").unwrap();
+        let called = command.find_subcommand(called).unwrap();
+        for (name, property) in tool["input_schema"]["properties"].as_object().unwrap() {
+            let argument = called
+                .get_arguments()
+                .find(|arg| arg.get_long() == Some(&name.replace('_', "-")) || arg.get_id() == name.as_str())
+                .unwrap_or_else(|| panic!("{} has no --{name}", called.get_name()));
+            assert_eq!(property["type"] == "boolean", !argument.get_action().takes_values(), "{name}");
+        }
     }
 }

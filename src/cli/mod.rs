@@ -3,6 +3,7 @@
 //! One file for each command, one for each group of options they share. The structs are what was *typed*; the types of
 //! [`crate::model::request`] are what is *meant*. A field's doc comment is its help and its man text.
 
+mod check;
 mod completions;
 mod connection;
 mod exec;
@@ -65,6 +66,7 @@ Examples:
   ssh-cli exec --effect read --retries 2 deploy@web1:2222 'journalctl -u app -n 50'
   ssh-cli exec --password env:WEB_PW --host-key SHA256:... web1 -- systemctl restart app
   ssh-cli exec --raw web1 'tar c /etc' >etc.tar
+  ssh-cli check web1
 
 Standard output is one JSON document, or with --raw the remote bytes. Exit 0 is success, 1 the remote command's own failure, 74
 a failure that may be repeated as it is, 76 an unknown outcome: `ssh-cli exit-codes` has them all."
@@ -85,6 +87,13 @@ enum Command {
     ///
     /// A missing exit status is an error, never a success, and `started` says whether the command may have begun.
     Exec(Box<exec::ExecArgs>),
+    /// Connect and authenticate, run nothing, and say what each phase came to
+    ///
+    /// The first thing to run when something does not connect: which phase failed and how long each took, every host key
+    /// that the server has and how it stands in `known_hosts`, the algorithms that the server offers, the methods of
+    /// authentication that it accepts, and which keys there are on this side. It asks for no session and writes no
+    /// `known_hosts`.
+    Check(Box<check::CheckArgs>),
     /// Print a JSON Schema, the error codes or tool definitions
     Schema(schema::SchemaArgs),
     /// Print what each exit code means
@@ -109,7 +118,7 @@ pub fn parse(args: impl IntoIterator<Item = OsString>, surroundings: &Surroundin
             return Ok(Request { action: Action::Print(error.render().to_string()), output, verbosity: 0 });
         }
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            return Err(refused(usage("no command was given: exec, schema, exit-codes or completions")));
+            return Err(refused(usage("no command was given: exec, check, schema, exit-codes or completions")));
         }
         Err(error) => return Err(refused(usage(in_short(&error)))),
     };
@@ -126,6 +135,7 @@ impl Command {
     ) -> Result<(Action, OutputOptions), Fault> {
         match self {
             Self::Exec(exec) => exec.into_action(output, surroundings),
+            Self::Check(check) => check.into_action(output, surroundings),
             Self::Schema(schema) => Ok((schema.into_action(), output.to_options(surroundings)?)),
             Self::ExitCodes => Ok((Action::ExitCodes, output.to_options(surroundings)?)),
             Self::Completions(completions) => Ok((completions.into_action(), output.to_options(surroundings)?)),
@@ -141,6 +151,7 @@ fn refused(fault: Fault, args: &[OsString], surroundings: &Surroundings) -> Box<
     let output = output::options(glance.mode.or(variable), surroundings);
     let command = match glance.command.as_deref() {
         Some("exec") => "exec",
+        Some("check") => "check",
         Some("schema") => "schema",
         Some("exit-codes") => "exit-codes",
         Some("completions") => "completions",

@@ -34,8 +34,16 @@ pub(super) fn check(wishes: &StdinWishes, secrets: &[&'static str]) -> Result<()
     if wishes.refused && !readers.is_empty() {
         return conflict(&format!("-n and {}", readers[0]), "-n says that our standard input is not meant");
     }
-    match readers[..] {
-        [first, second, ..] => conflict(&format!("{first} and {second}"), "both read our standard input"),
+    one_reader(&readers)
+}
+
+/// Our own standard input has one reader.
+pub(super) fn one_reader(readers: &[&'static str]) -> Result<(), Fault> {
+    match readers {
+        [first, second, ..] => Err(Fault::OptionConflict {
+            options: format!("{first} and {second}"),
+            why: "both read our standard input".to_owned(),
+        }),
         _ => Ok(()),
     }
 }

@@ -431,3 +431,20 @@ fn the_other_commands_are_read() {
     }
     assert_eq!(shells().count(), 5);
 }
+
+#[test]
+fn check_takes_a_destination_and_no_command() {
+    let Action::Check(check) = read(&["check", "--retries", "2", "-p", "2222", "u@h"]).action else { panic!() };
+    assert_eq!((&*check.destination, check.connection.port, check.retry.retries), ("u@h", Some(2222), 2));
+    assert!(!check.offline);
+    let Action::Check(check) = read(&["check", "--offline", "h"]).action else { panic!() };
+    assert!(check.offline);
+    for line in
+        [&["check"][..], &["check", "h", "true"], &["check", "--timeout", "1s", "h"], &["check", "--stdin", "h"]]
+    {
+        let refused = refuse_in(line, &Surroundings::default());
+        assert!(matches!(refused.fault, Fault::Usage { .. }) && refused.command == "check", "{line:?}");
+    }
+    let fault = refuse(&["check", "--password", "stdin", "-i", "stdin", "h"]);
+    assert!(matches!(fault, Fault::OptionConflict { .. }), "{fault}");
+}

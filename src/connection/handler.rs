@@ -1,8 +1,9 @@
 //! russh's callbacks: the host key is judged here, and what the server says on the way is kept.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use russh::Names;
 use russh::client::{DisconnectReason, Handler, Session};
 use russh::keys::ssh_key::certificate::CertType;
 use russh::keys::{Certificate, HashAlg, PublicKey, PublicKeyOrCertificate};
@@ -36,10 +37,19 @@ impl Handler for Guard {
     type Error = LinkError;
 
     async fn check_server_key(&mut self, shown: &PublicKeyOrCertificate) -> Result<bool, LinkError> {
-        match self.judge.judge(shown, &self.link) {
+        self.link.shown(shown);
+        let clock = Instant::now();
+        let verdict = self.judge.judge(shown, &self.link);
+        self.link.judged(clock.elapsed());
+        match verdict {
             Ok(()) => Ok(true),
             Err(fault) => Err(LinkError::Refused(Box::new(fault))),
         }
+    }
+
+    async fn kex_done(&mut self, _: Option<&[u8]>, names: &Names, _: &mut Session) -> Result<(), LinkError> {
+        self.link.agreed(names);
+        Ok(())
     }
 
     async fn auth_banner(&mut self, banner: &str, _: &mut Session) -> Result<(), LinkError> {
@@ -79,7 +89,7 @@ pub(super) struct Judge {
 impl Judge {
     fn judge(&self, shown: &PublicKeyOrCertificate, link: &Link) -> Result<(), Fault> {
         let plain = shown.public_key();
-        let key = Shown::of(&plain)?;
+        let key = ServerKey::of(&plain)?;
         let seen =
             |status| link.host_key(HostKeySeen { shown: format!("{} {}", key.key_type, key.fingerprint), status });
         match self.rules.pinned(&key.blob) {
@@ -124,6 +134,14 @@ impl Judge {
                 seen("unknown");
                 return Err(self.unknown(key, &known_types));
             }
+            Verdict::Unknown { .. } if !self.rules.remember => {
+                seen("unknown");
+                let message = format!(
+                    "the host key of {} is not known: exec would add {} {} to known_hosts, and check adds nothing",
+                    self.host, key.key_type, key.fingerprint
+                );
+                link.warn(Warning::new("host_key_would_be_added", message));
+            }
             Verdict::Unknown { .. } => {
                 seen("added");
                 self.remember(&key, link);
@@ -134,8 +152,8 @@ impl Judge {
 
     /// Whether a known authority vouches for the certificate. One that no authority here has signed leaves the judgement to
     /// the plain key, as in OpenSSH.
-    fn vouched(&self, cert: &Certificate, key: &Shown, seen: &dyn Fn(&'static str)) -> Result<bool, Fault> {
-        let signer = Shown::of(&PublicKey::new(cert.signature_key().clone(), ""))?;
+    fn vouched(&self, cert: &Certificate, key: &ServerKey, seen: &dyn Fn(&'static str)) -> Result<bool, Fault> {
+        let signer = ServerKey::of(&PublicKey::new(cert.signature_key().clone(), ""))?;
         for candidate in [&signer, key] {
             if let Some(place) = self.known.revoked(&candidate.blob) {
                 seen("revoked");
@@ -165,7 +183,7 @@ impl Judge {
         Ok(true)
     }
 
-    fn remember(&self, key: &Shown, link: &Link) {
+    fn remember(&self, key: &ServerKey, link: &Link) {
         let file = self.rules.user_files.first().map(|file| file.display().to_string()).unwrap_or_default();
         let (code, message) = match remember(&self.rules, &key.key_type, &key.blob) {
             Ok(()) => (
@@ -180,7 +198,7 @@ impl Judge {
         link.warn(Warning::new(code, message));
     }
 
-    fn changed(&self, key: Shown, place: &str) -> Fault {
+    fn changed(&self, key: ServerKey, place: &str) -> Fault {
         Fault::HostKeyChanged {
             host: self.host.clone(),
             key_type: key.key_type,
@@ -189,7 +207,7 @@ impl Judge {
         }
     }
 
-    fn revoked(&self, key: Shown, place: &str) -> Fault {
+    fn revoked(&self, key: ServerKey, place: &str) -> Fault {
         Fault::HostKeyRevoked {
             host: self.host.clone(),
             key_type: key.key_type,
@@ -198,7 +216,7 @@ impl Judge {
         }
     }
 
-    fn unknown(&self, key: Shown, known_types: &[String]) -> Fault {
+    fn unknown(&self, key: ServerKey, known_types: &[String]) -> Fault {
         Fault::HostKeyUnknown {
             host: self.host.clone(),
             key_type: key.key_type,
@@ -209,15 +227,18 @@ impl Judge {
 }
 
 /// A key as `known_hosts` would have it.
-#[derive(Clone)]
-struct Shown {
-    key_type: String,
-    blob: Vec<u8>,
-    fingerprint: String,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerKey {
+    /// Its type, as `ssh-ed25519`.
+    pub key_type: String,
+    /// Its blob (RFC 4253 section 6.6).
+    pub blob: Vec<u8>,
+    /// SHA-256, as OpenSSH shows it.
+    pub fingerprint: String,
 }
 
-impl Shown {
-    fn of(key: &PublicKey) -> Result<Self, Fault> {
+impl ServerKey {
+    pub(super) fn of(key: &PublicKey) -> Result<Self, Fault> {
         let blob = key.to_bytes().map_err(|e| Fault::ServerViolation { problem: format!("host key: {e}") })?;
         let fingerprint = key.fingerprint(HashAlg::Sha256).to_string();
         Ok(Self { key_type: key.algorithm().as_str().to_owned(), blob, fingerprint })

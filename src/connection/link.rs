@@ -2,8 +2,16 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
+use russh::Names;
+use russh::compression::Compression;
+use russh::keys::PublicKeyOrCertificate;
+
+use super::handler::ServerKey;
+use super::kexinit::Opening;
 use crate::errors::clean;
+use crate::model::check::{Negotiated, Offers};
 
 /// How much of the server's first words is kept.
 const GREETING_BYTES: usize = 512;
@@ -29,6 +37,11 @@ pub struct Link {
 #[derive(Debug, Default)]
 struct Facts {
     greeting: Vec<u8>,
+    opening: Opening,
+    server_key: Option<ServerKey>,
+    certified: bool,
+    judged_in: Option<Duration>,
+    negotiated: Option<Negotiated>,
     banner: String,
     end: Option<String>,
     refused_by_server: Option<String>,
@@ -62,6 +75,62 @@ impl Link {
         if room > 0 {
             facts.greeting.extend_from_slice(&data[..room.min(data.len())]);
         }
+        facts.opening.received(data);
+    }
+
+    /// What the server offers in its first packet, where that has arrived.
+    pub fn offers(&self) -> Option<Offers> {
+        self.facts().opening.offers()
+    }
+
+    /// The host key was shown, and proved by its signature.
+    pub(super) fn shown(&self, shown: &PublicKeyOrCertificate) {
+        let mut facts = self.facts();
+        facts.opening.settle();
+        facts.server_key = ServerKey::of(&shown.public_key()).ok();
+        facts.certified = shown.certificate().is_some();
+    }
+
+    /// The host key, whatever was made of it; of a certificate the key in it.
+    pub fn server_key(&self) -> Option<ServerKey> {
+        self.facts().server_key.clone()
+    }
+
+    /// How long it took to judge the host key.
+    pub(super) fn judged(&self, span: Duration) {
+        self.facts().judged_in = Some(span);
+    }
+
+    /// How long it took to judge the host key, once it was shown.
+    pub fn judged_in(&self) -> Option<Duration> {
+        self.facts().judged_in
+    }
+
+    /// Keys were exchanged. The first time counts: a later exchange keeps the protection of the first.
+    pub(super) fn agreed(&self, names: &Names) {
+        let mut facts = self.facts();
+        let certified = facts.certified;
+        facts.negotiated.get_or_insert_with(|| Negotiated {
+            kex: names.kex.as_ref().to_owned(),
+            host_key: if certified { names.key.to_certificate_type() } else { names.key.as_str().to_owned() },
+            cipher: names.cipher.as_ref().to_owned(),
+            mac: match names.client_mac.as_ref() {
+                _ if is_aead(names.cipher.as_ref()) => "implicit".to_owned(),
+                mac => mac.to_owned(),
+            },
+            compression: match names.server_compression {
+                Compression::None => "none",
+                Compression::Zlib => "zlib",
+                Compression::ZlibOpenSSH => "zlib@openssh.com",
+            }
+            .to_owned(),
+            strict_kex: names.strict_kex(),
+        });
+    }
+
+    /// The algorithms that were agreed on.
+    pub fn negotiated(&self) -> Option<Negotiated> {
+        self.facts().negotiated.clone()
     }
 
     /// The server's identification string (RFC 4253 section 4.2), cleaned.
@@ -138,6 +207,11 @@ impl Link {
     pub fn take_warnings(&self) -> Vec<crate::model::outcome::Warning> {
         std::mem::take(&mut self.facts().warnings)
     }
+}
+
+/// Ciphers that protect the integrity themselves (RFC 5647, and OpenSSH's PROTOCOL.chacha20poly1305).
+fn is_aead(cipher: &str) -> bool {
+    cipher.contains("-gcm@") || cipher.starts_with("chacha20-poly1305")
 }
 
 #[cfg(test)]

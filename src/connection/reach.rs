@@ -1,6 +1,7 @@
 //! From a target to an authenticated session: each bastion in turn, each with its own keys and its own host key check, then the
 //! target itself.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use russh::ChannelOpenFailure;
@@ -35,8 +36,14 @@ pub struct Progress {
     pub address: Option<String>,
     /// What the server said and showed.
     pub link: Arc<Link>,
+    /// The addresses that there are.
+    pub addresses: Vec<SocketAddr>,
     /// The method that was accepted.
     pub auth: Option<String>,
+    /// What was offered.
+    pub tried: Vec<String>,
+    /// The methods that the server accepts, as it last said.
+    pub accepted: Option<Vec<String>>,
     /// How long each phase took.
     pub timing: Timing,
     /// Worth saying.
@@ -123,6 +130,7 @@ async fn carrier(
     let addresses = patience.within(named, Phase::Resolve, dial::lookup(&target.host, target.port, &route)).await??;
     log::info!("{named}: {} address(es)", addresses.len());
     progress.timing.resolve = Some(Millis(clock.elapsed()));
+    progress.addresses.clone_from(&addresses);
     let clock = Instant::now();
     let mut attempt = 1;
     let (stream, address) = loop {

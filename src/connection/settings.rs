@@ -81,6 +81,32 @@ fn limits(target: &Target) -> Limits {
     }
 }
 
+/// The configuration of a connection that is only to show a key of these algorithms.
+pub(super) fn only_host_keys(target: &Target, algorithms: Vec<Algorithm>) -> Result<Config, Fault> {
+    let mut config = config(target, &KnownHosts::default())?;
+    config.preferred.key = Cow::Owned(algorithms);
+    Ok(config)
+}
+
+/// The host key algorithms by the key type that `known_hosts` has for them.
+pub(super) fn host_key_types() -> Vec<(&'static str, Vec<Algorithm>)> {
+    let mut types: Vec<(&'static str, Vec<Algorithm>)> = Vec::new();
+    for algorithm in HOST_KEY_ALGORITHMS {
+        let name = match &algorithm {
+            Algorithm::Ed25519 => "ssh-ed25519",
+            Algorithm::Ecdsa { curve: EcdsaCurve::NistP256 } => "ecdsa-sha2-nistp256",
+            Algorithm::Ecdsa { curve: EcdsaCurve::NistP384 } => "ecdsa-sha2-nistp384",
+            Algorithm::Ecdsa { curve: EcdsaCurve::NistP521 } => "ecdsa-sha2-nistp521",
+            _ => "ssh-rsa",
+        };
+        match types.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, algorithms)) => algorithms.push(algorithm),
+            None => types.push((name, vec![algorithm])),
+        }
+    }
+    types
+}
+
 /// Known types first, so that the server shows the key that can be checked; the order is else kept.
 fn host_key_order(known_types: &[String]) -> Vec<Algorithm> {
     let is_known = |algorithm: &Algorithm| {
@@ -106,6 +132,15 @@ mod tests {
         assert_eq!(order[1], Algorithm::Rsa { hash: Some(HashAlg::Sha256) });
         assert_eq!(order[2], Algorithm::Ed25519);
         assert_eq!(order.len(), HOST_KEY_ALGORITHMS.len());
+    }
+
+    #[test]
+    fn every_algorithm_has_its_key_type() {
+        let types = host_key_types();
+        assert_eq!(types.iter().map(|(_, algorithms)| algorithms.len()).sum::<usize>(), HOST_KEY_ALGORITHMS.len());
+        for (name, algorithms) in types {
+            assert!(algorithms.iter().all(|a| a.as_str() == name || name == "ssh-rsa"), "{name}: {algorithms:?}");
+        }
     }
 
     #[test]

@@ -1,7 +1,13 @@
 //! The order of things: resolve, connect, run, judge. Only here is anything waited for between attempts, and only here does a
 //! fault become an error with what was started.
 
+mod check;
 mod exec;
+mod phases;
 mod prepare;
+mod resolved;
+mod trip;
 
-pub use exec::{Ended, exec};
+pub use check::check;
+pub use exec::exec;
+pub use trip::Ended;

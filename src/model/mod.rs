@@ -1,5 +1,6 @@
 //! The words that every layer shares. Nothing is decided here, and nothing here knows a library of the outside.
 
+pub mod check;
 pub mod outcome;
 pub mod request;
 pub mod sink;

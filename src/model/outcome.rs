@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::check::Check;
 use super::timing::Timing;
 use crate::effect::Effect;
 
@@ -178,6 +179,8 @@ pub struct Finished {
     pub timing: Timing,
     /// The streams were held open by something after the command's end, and reading was ended.
     pub held_open: bool,
+    /// What `check` found out.
+    pub check: Option<Check>,
 }
 
 impl Finished {
@@ -194,6 +197,7 @@ impl Finished {
             attempts: 0,
             timing: Timing::default(),
             held_open: false,
+            check: None,
         }
     }
 }

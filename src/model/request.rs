@@ -22,6 +22,8 @@ pub struct Request {
 pub enum Action {
     /// Run one command.
     Exec(Box<ExecRequest>),
+    /// Connect, and run nothing.
+    Check(Box<CheckRequest>),
     /// Print a JSON Schema, the error table or the tool definitions.
     Schema(SchemaTopic),
     /// Print the table of exit codes.
@@ -37,6 +39,7 @@ impl Action {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Exec(_) => "exec",
+            Self::Check(_) => "check",
             Self::Schema(_) => "schema",
             Self::ExitCodes => "exit-codes",
             Self::Completions(_) => "completions",
@@ -69,6 +72,19 @@ pub struct ExecRequest {
     pub run: RunOptions,
     /// Whether to try again by ourselves.
     pub retry: RetryOptions,
+}
+
+/// `check`, as meant.
+#[derive(Clone, Debug)]
+pub struct CheckRequest {
+    /// DEST as typed.
+    pub destination: String,
+    /// How to get there.
+    pub connection: ConnectionOptions,
+    /// Whether to try again by ourselves.
+    pub retry: RetryOptions,
+    /// `--offline`: say whom this would call, and call nobody.
+    pub offline: bool,
 }
 
 /// `--retries` and its companions, as typed.

@@ -12,6 +12,7 @@ use super::status;
 use crate::constants::AGENT_RETRY_MAX_RETRIES;
 use crate::effect::Effect;
 use crate::errors::{SshCliError, exit_codes};
+use crate::model::check::Check;
 use crate::model::outcome::{Class, Finished, Outcome, Phase, Started, TargetDetail, TargetFacts, Warning};
 use crate::model::request::OutputOptions;
 use crate::model::timing::Timing;
@@ -59,6 +60,9 @@ pub struct Envelope {
     /// More about the streams: there when one was cut, is not plain UTF-8, was put into a file, or was held open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub streams: Option<Streams>,
+    /// What `check` found out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check: Option<Check>,
     /// The command's standard output as text. Null where it is in `streams.stdout.path`, or was sent as events.
     pub stdout: Option<String>,
     /// The same of its standard error.
@@ -199,6 +203,7 @@ impl EnvelopeInput<'_> {
             attempts: finished.attempts,
             timing_ms: if options.detail { finished.timing } else { finished.timing.lean() },
             streams: captured.streams,
+            check: finished.check.clone(),
             stdout: captured.stdout,
             stderr: captured.stderr,
         }

@@ -4,6 +4,7 @@
 //! [`Finished`] and the error's.
 
 mod capture;
+mod check;
 mod details;
 mod encoding;
 mod envelope;
@@ -155,6 +156,11 @@ impl Output {
             }
             Form::Raw(mut raw) => {
                 let (left, ended) = raw.close();
+                let report = finished.check.as_ref().map(check::text).unwrap_or_default();
+                let ended = ended.and_then(|()| match report.as_bytes() {
+                    [] => Ok(()),
+                    report => write(stdout.as_ref(), report),
+                });
                 let failed = ended.err().filter(|_| error.is_none()).map(|failure| output_failed(&failure, finished));
                 let error = failed.as_ref().or(error);
                 let _ = write(stderr.as_ref(), &[&left[..], raw.last_lines(finished, error).as_bytes()].concat());

@@ -4,7 +4,11 @@ use serde_json::{Value, json};
 
 /// The list of tools.
 pub(super) fn tools() -> Value {
-    json!([{
+    json!([exec(), check()])
+}
+
+fn exec() -> Value {
+    json!({
         "name": "ssh_exec",
         "description": "Run one command on another machine over SSH and return one JSON envelope. Call it as: \
             ssh-cli exec --json [--OPTION VALUE ...] DESTINATION -- COMMAND... ; a property below is the long option of the same \
@@ -61,7 +65,45 @@ pub(super) fn tools() -> Value {
             "anyOf": [{"required": ["command"]}, {"required": ["script"]}],
             "additionalProperties": false,
         },
-    }])
+    })
+}
+
+fn check() -> Value {
+    json!({
+        "name": "ssh_check",
+        "description": "Connect to another machine over SSH, authenticate, run nothing, and return one JSON envelope. Call it as: \
+            ssh-cli check --json [--OPTION VALUE ...] DESTINATION ; the properties are options as those of ssh_exec. The first thing \
+            to call when ssh_exec does not connect. Read `error.code`, `error.hint`, and in `check`: `phases` (which one \
+            failed), `host_keys` (every one, with the option that pins it: compare the fingerprint with a trusted source first), \
+            `auth` (what the server accepts, what was tried, which keys there are).",
+        "input_schema": {
+            "type": "object",
+            "properties": {
+                "destination": text("[user@]host[:port], ssh://[user@]host[:port], or an alias of the ssh_config"),
+                "offline": switch("Only resolve the target; call nobody"),
+                "deadline": duration("Limit of the whole call"),
+                "connect_timeout": duration("Limit of one attempt (default 15s)"),
+                "retries": {
+                    "description": "Try again so often after a transient failure (default 0)",
+                    "type": "integer", "minimum": 0, "maximum": 10,
+                },
+                "user": text("The remote user"),
+                "port": {"description": "The port", "type": "integer", "minimum": 1, "maximum": 65535},
+                "identity": list("A key file, or a SRC with the key's text"),
+                "jump": text("Bastions, as DEST[,DEST...]"),
+                "password": text("Where the password is: env:NAME, file:PATH or cmd:COMMAND; never the password"),
+                "passphrase": text("The same for an encrypted key"),
+                "host_key": list("Accept exactly this host key: SHA256:..."),
+                "host_key_policy": {
+                    "description": "How an unknown host key is taken (default strict); nothing is written in any case",
+                    "enum": ["strict", "accept-new", "insecure"],
+                },
+                "detail": switch("Every field of the envelope"),
+            },
+            "required": ["destination"],
+            "additionalProperties": false,
+        },
+    })
 }
 
 fn text(description: &str) -> Value {

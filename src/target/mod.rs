@@ -132,6 +132,13 @@ pub enum AddressFamily {
     Inet6,
 }
 
+impl Target {
+    /// From now on no host key is written down, whatever the policy.
+    pub fn remember_nothing(&mut self) {
+        self.host_keys.remember = false;
+    }
+}
+
 /// Resolves DEST for the account that runs us.
 pub fn resolve(destination: &str, options: &ConnectionOptions) -> Result<(Target, Vec<Warning>), Fault> {
     resolve_for(&Local::of_this_process(), destination, options)
@@ -305,5 +312,6 @@ fn host_key_rules(
         user_files: files("-o UserKnownHostsFile", &settings.user_known_hosts, &user_defaults)?,
         global_files: files("-o GlobalKnownHostsFile", &settings.global_known_hosts, &global_defaults)?,
         hash_new: settings.hash_known_hosts.unwrap_or(false),
+        remember: true,
     })
 }

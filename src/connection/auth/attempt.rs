@@ -139,6 +139,14 @@ impl<'a> Attempt<'a> {
     }
 }
 
+/// However it ends, what was learned is told.
+impl Drop for Attempt<'_> {
+    fn drop(&mut self) {
+        self.progress.tried = std::mem::take(&mut self.tried);
+        self.progress.accepted = self.accepted.take();
+    }
+}
+
 fn names(methods: &MethodSet) -> Vec<String> {
     methods.iter().map(String::from).collect()
 }

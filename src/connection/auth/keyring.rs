@@ -1,5 +1,7 @@
 //! The keys that can be offered: read and decrypted before the network is touched, offered in OpenSSH's order.
 
+mod survey;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 

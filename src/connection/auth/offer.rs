@@ -244,13 +244,13 @@ impl Signer for Signing<'_> {
 }
 
 /// ssh-agent, and what it holds.
-struct Agent {
+pub(super) struct Agent {
     client: AgentClient<UnixStream>,
     held: Vec<AgentIdentity>,
 }
 
 impl Agent {
-    async fn open(path: &Path) -> Result<Self, String> {
+    pub(super) async fn open(path: &Path) -> Result<Self, String> {
         let asked = async {
             let mut client = AgentClient::connect_uds(path).await?;
             let held = client.request_identities().await?;
@@ -258,5 +258,17 @@ impl Agent {
         };
         let answer = tokio::time::timeout(AGENT_ANSWER, asked).await.map_err(|_| "it does not answer".to_owned())?;
         answer.map_err(|error| error.to_string())
+    }
+
+    /// The keys it holds, those of its certificates among them.
+    pub(super) fn keys(&self) -> Vec<PublicKey> {
+        let mut keys: Vec<PublicKey> = Vec::new();
+        for identity in &self.held {
+            let key = identity.public_key().into_owned();
+            if !keys.iter().any(|known| known.key_data() == key.key_data()) {
+                keys.push(key);
+            }
+        }
+        keys
     }
 }

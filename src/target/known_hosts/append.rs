@@ -11,6 +11,11 @@ use rustix::fs::{FlockOperation, flock};
 use super::line::{Marker, parse};
 use super::{FILE_MAX_BYTES, HostKeyRules, matching};
 
+/// The line of a key, under the rules' lookup name.
+pub fn line(rules: &HostKeyRules, key_type: &str, blob: &[u8]) -> String {
+    format!("{} {key_type} {}", rules.lookup_name, BASE64.encode(blob))
+}
+
 /// Adds the key under the rules' lookup name, unless it is there already: parallel runs add one line. Waits for the
 /// file's lock without a limit, so call it where blocking is fine. A failure is worth a warning, not a refusal: the
 /// next run asks again.

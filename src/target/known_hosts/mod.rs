@@ -13,9 +13,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-pub use append::remember;
+pub use append::{line, remember};
 use line::Marker;
-pub use pin::Pin;
+pub use pin::{Pin, fingerprint};
 
 use crate::model::outcome::Warning;
 use crate::model::request::HostKeyPolicy;
@@ -44,6 +44,8 @@ pub struct HostKeyRules {
     pub global_files: Vec<PathBuf>,
     /// `HashKnownHosts`.
     pub hash_new: bool,
+    /// A new key is written down. Off for whoever only looks.
+    pub remember: bool,
 }
 
 /// A file and a line in it, from 1.
@@ -116,6 +118,17 @@ impl HostKeyRules {
     /// Whether a pin accepts this key; `None` where nothing is pinned.
     pub fn pinned(&self, blob: &[u8]) -> Option<bool> {
         (!self.pins.is_empty()).then(|| self.pins.iter().any(|pin| pin.accepts(blob)))
+    }
+
+    /// How a key stands, in a word: `pinned`, `known`, `unknown`, `changed` or `revoked`. Decides nothing.
+    pub fn standing(&self, known: &KnownHosts, key_type: &str, blob: &[u8]) -> &'static str {
+        match known.verdict(key_type, blob) {
+            _ if self.pinned(blob) == Some(true) => "pinned",
+            Verdict::Known(_) => "known",
+            Verdict::Unknown { .. } | Verdict::OtherType { .. } => "unknown",
+            Verdict::Changed(_) => "changed",
+            Verdict::Revoked(_) => "revoked",
+        }
     }
 
     /// Reads the files. One that is missing is empty; what cannot be read or understood brings a warning and is

@@ -54,6 +54,7 @@ impl Files {
             user_files: vec![self.user()],
             global_files: vec![self.dir.path().join("global")],
             hash_new: false,
+            remember: true,
         }
     }
 

@@ -1,0 +1,193 @@
+//! What every command that connects has in common: whom to call, what is learned on the way, and how it ends.
+
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+
+use crate::connection::{Keyring, Patience, Progress};
+use crate::effect::Effect;
+use crate::errors::{Caught, Fault, SshCliError};
+use crate::model::outcome::{Finished, Warning};
+use crate::model::request::{ConnectionOptions, RetryOptions};
+use crate::model::sink::Sink;
+use crate::model::timing::Millis;
+use crate::retry::RetryConfig;
+use crate::target::secrets::SecretStore;
+use crate::target::{Target, resolve};
+
+/// The end of an invocation: what is known, and what went wrong.
+#[derive(Debug)]
+pub struct Ended {
+    /// What is known.
+    pub finished: Finished,
+    /// What went wrong.
+    pub error: Option<SshCliError>,
+}
+
+impl Ended {
+    /// The same, failed by this as well: it is what the caller is told.
+    #[must_use]
+    pub fn with_fault(self, fault: Fault) -> Self {
+        let error = SshCliError::new(fault, self.finished.started, self.finished.effect, false);
+        Self { error: Some(error), ..self }
+    }
+}
+
+/// One invocation on its way.
+pub(super) struct Trip<'a, S> {
+    pub(super) sink: &'a mut S,
+    pub(super) signals: &'a mut mpsc::Receiver<Caught>,
+    pub(super) finished: Finished,
+}
+
+/// What is the same for every attempt to connect.
+pub(super) struct Call {
+    pub(super) target: Target,
+    pub(super) keyring: Keyring,
+    pub(super) secrets: SecretStore,
+    pub(super) deadline: Option<(Instant, Duration)>,
+}
+
+impl Call {
+    /// What one attempt may take.
+    pub(super) fn patience(&self) -> Patience {
+        let limit = Some(self.target.connect_timeout).filter(|limit| !limit.is_zero());
+        Patience::new(limit, self.deadline.map(|(at, _)| at))
+    }
+}
+
+impl<'a, S: Sink> Trip<'a, S> {
+    pub(super) fn new(
+        destination: &str,
+        effect: Effect,
+        sink: &'a mut S,
+        signals: &'a mut mpsc::Receiver<Caught>,
+    ) -> Self {
+        let mut finished = Finished::not_started(effect);
+        destination.clone_into(&mut finished.target.destination);
+        Self { sink, signals, finished }
+    }
+
+    /// Whom to call.
+    pub(super) fn resolve(&mut self, destination: &str, connection: &ConnectionOptions) -> Result<Target, Fault> {
+        let (target, warnings) = resolve(destination, connection)?;
+        self.warn_all(warnings);
+        self.describe(&target);
+        Ok(target)
+    }
+
+    /// Reads the keys, before anybody is called.
+    pub(super) async fn call(&mut self, target: Target, begun: Instant) -> Result<Call, Fault> {
+        let secrets = SecretStore::new();
+        let mut keyring = unless_signalled(self.signals, Keyring::open(&target, &secrets)).await?;
+        self.warn_all(keyring.take_warnings());
+        let deadline = target.deadline.and_then(|span| Some((begun.checked_add(span)?, span)));
+        Ok(Call { target, keyring, secrets, deadline })
+    }
+
+    /// Counts, and says so; from 1.
+    pub(super) fn begin_attempt(&mut self) -> u32 {
+        self.finished.attempts += 1;
+        self.sink.attempt(self.finished.attempts);
+        self.finished.attempts
+    }
+
+    /// Waits before a further attempt, though not beyond the deadline.
+    pub(super) async fn pause(&mut self, wait: Duration, call: &Call) -> Result<(), Fault> {
+        let until = Instant::now() + wait;
+        let until = call.deadline.map_or(until, |(at, _)| at.min(until));
+        unless_signalled(self.signals, async {
+            sleep_until(until).await;
+            Ok(())
+        })
+        .await
+    }
+
+    fn describe(&mut self, target: &Target) {
+        let facts = &mut self.finished.target;
+        facts.user.clone_from(&target.user);
+        facts.more.host = Some(target.host.clone());
+        facts.more.port = Some(target.port);
+        facts.more.user_source = Some(target.user_source);
+        facts.more.jump = target.jump.iter().map(|hop| format!("{}@{}:{}", hop.user, hop.host, hop.port)).collect();
+    }
+
+    pub(super) fn learn(&mut self, progress: &Progress) {
+        let facts = &mut self.finished.target;
+        facts.address.clone_from(&progress.address);
+        let seen = progress.link.host_key_seen();
+        facts.more.host_key_status = seen.as_ref().map(|seen| seen.status);
+        facts.more.host_key = seen.map(|seen| seen.shown);
+        facts.more.server = progress.link.server_id();
+        facts.more.auth.clone_from(&progress.auth);
+        self.finished.timing = progress.timing;
+        // A further attempt finds the same again.
+        let new: Vec<Warning> =
+            progress.warnings.iter().filter(|warning| !self.finished.warnings.contains(warning)).cloned().collect();
+        self.warn_all(new);
+    }
+
+    pub(super) fn warn_all(&mut self, warnings: Vec<Warning>) {
+        for warning in warnings {
+            self.warn(warning);
+        }
+    }
+
+    pub(super) fn warn(&mut self, warning: Warning) {
+        self.sink.warning(&warning);
+        self.finished.warnings.push(warning);
+    }
+
+    /// Ends it.
+    pub(super) fn end(self, fault: Option<Fault>, begun: Instant) -> Ended {
+        let mut finished = self.finished;
+        let error = fault.map(|fault| SshCliError::new(fault, finished.started, finished.effect, false));
+        finished.timing.total = Millis(begun.elapsed());
+        Ended { finished, error }
+    }
+}
+
+/// Waits for it, unless a signal ends us first: nothing has started then.
+pub(super) async fn unless_signalled<T>(
+    signals: &mut mpsc::Receiver<Caught>,
+    work: impl Future<Output = Result<T, Fault>>,
+) -> Result<T, Fault> {
+    tokio::select! {
+        biased;
+        Some(signal) = signals.recv() => Err(Fault::Interrupted { signal, confirmed: None }),
+        result = work => result,
+    }
+}
+
+pub(super) fn retry_config(options: RetryOptions) -> RetryConfig {
+    let millis = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+    let defaults = RetryConfig::agent_default();
+    RetryConfig {
+        max_retries: options.retries,
+        base_ms: options.base.map_or(defaults.base_ms, millis),
+        max_delay_ms: options.max_delay.map_or(defaults.max_delay_ms, millis),
+        enabled: options.retries > 0,
+    }
+    .clamped()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retrying_is_off_unless_asked_for() {
+        assert!(!retry_config(RetryOptions::default()).may_retry(1));
+        let asked = retry_config(RetryOptions { retries: 2, ..RetryOptions::default() });
+        assert!(asked.may_retry(1) && asked.may_retry(2) && !asked.may_retry(3));
+    }
+
+    #[tokio::test]
+    async fn a_signal_before_anything_started_is_just_that() {
+        let (sender, mut signals) = mpsc::channel(1);
+        sender.send(Caught::Term).await.unwrap();
+        let result = unless_signalled(&mut signals, std::future::pending::<Result<(), Fault>>()).await;
+        assert_eq!(result, Err(Fault::Interrupted { signal: Caught::Term, confirmed: None }));
+    }
+}
