@@ -79,7 +79,9 @@ fn ssh_cli_program() -> Result<PathBuf, Box<dyn Error>> {
         let profile = if name == "debug" { "dev".as_ref() } else { name };
         let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
         let status = std::process::Command::new(cargo)
-            .args(["build", "--quiet", "--bin", "ssh-cli", "--manifest-path", manifest, "--profile"])
+            // This example is named too, so that the libraries have the features they were just built with: else they are
+            // built once more.
+            .args(["build", "--bin", "ssh-cli", "--example", "loopback", "--manifest-path", manifest, "--profile"])
             .arg(profile)
             .arg("--target-dir")
             .arg(target_dir)

@@ -123,6 +123,11 @@ impl ChannelWriter {
         Ok(self.half.request_pty(true, "xterm", 80, 24, 0, 0, modes).await?)
     }
 
+    /// Offers an environment variable (RFC 4254 section 6.4); the server takes what its `AcceptEnv` names, and says nothing.
+    pub async fn set_env(&self, name: &str, value: &str) -> Result<(), SessionEnded> {
+        Ok(self.half.set_env(false, name, value).await?)
+    }
+
     /// Asks for the command (RFC 4254 section 6.5). Only queues it: the reply comes among the events, and what is sent next may
     /// follow at once.
     pub async fn exec(&self, command: &[u8]) -> Result<(), SessionEnded> {

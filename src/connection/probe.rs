@@ -4,21 +4,24 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use russh::client::{Handler, connect_stream};
-use russh::keys::{Algorithm, PublicKeyOrCertificate};
+use russh::client::{Config, Handler, connect_stream};
+use russh::keys::PublicKeyOrCertificate;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::dial;
+use super::carrier::Carrier;
+use super::dial::{self, Route};
 use super::handler::ServerKey;
 use super::link::Link;
 use super::patience::Patience;
 use super::settings;
 use super::wire::Wire;
 use crate::model::outcome::Phase;
+use crate::target::Target;
 
 /// Looks at the keys of every type that the server offers (`offered`: its signature algorithms) but `seen`. One that does not show
 /// itself in time is left out.
 pub async fn other_keys(
+    target: &Target,
     addresses: &[SocketAddr],
     offered: &[String],
     seen: Option<&str>,
@@ -32,8 +35,9 @@ pub async fn other_keys(
         }
         let look = async {
             let link = Arc::new(Link::default());
-            let (stream, _) = dial::connect(addresses, None).await.ok()?;
-            look(Wire::new(stream, Arc::clone(&link), None), link, algorithms).await
+            let (stream, _) = dial::connect(addresses, &Route::of(target)).await.ok()?;
+            let config = settings::only_host_keys(target, algorithms).ok()?;
+            look(Wire::new(Carrier::Tcp(stream), Arc::clone(&link), None), link, config).await
         };
         match patience.within("", Phase::Handshake, look).await {
             Ok(key) => keys.extend(key),
@@ -43,14 +47,13 @@ pub async fn other_keys(
     keys
 }
 
-/// The key that a server shows when it may use these algorithms.
-async fn look<T>(wire: T, link: Arc<Link>, algorithms: Vec<Algorithm>) -> Option<ServerKey>
+/// The key that a server shows to this configuration.
+async fn look<T>(wire: T, link: Arc<Link>, config: Config) -> Option<ServerKey>
 where
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let config = Arc::new(settings::only_host_keys(algorithms));
     // It ends with a refusal of ours, or with a failure of theirs: the link knows what was seen.
-    let _ = Box::pin(connect_stream(config, wire, Peek { link: Arc::clone(&link) })).await;
+    let _ = Box::pin(connect_stream(Arc::new(config), wire, Peek { link: Arc::clone(&link) })).await;
     link.server_key()
 }
 

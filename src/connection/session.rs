@@ -1,159 +1,61 @@
-//! From a target to an authenticated session with an open channel.
+//! An authenticated session, and what it was reached through.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use russh::ChannelOpenFailure;
-use russh::client::{Handle, connect_stream};
-use tokio::io::BufReader;
-use tokio::time::Instant;
+use russh::client::{Handle, Msg};
+use russh::{ChannelOpenFailure, ChannelStream};
 
-use super::auth::{self, Keyring};
 use super::channel::{self, ChannelReader, ChannelWriter};
-use super::dial;
-use super::handler::{Guard, Judge, LinkError, describe};
+use super::handler::Guard;
 use super::link::Link;
 use super::patience::Patience;
-use super::settings;
-use super::wire::Wire;
+use super::proxy::ProxyWitness;
 use crate::errors::Fault;
-use crate::model::outcome::{Phase, Warning};
-use crate::model::timing::{Millis, Timing};
-use crate::target::Target;
-use crate::target::secrets::SecretStore;
+use crate::model::outcome::Phase;
 
-/// One read takes what the kernel has, instead of a few bytes for each packet's length.
-const READ_BUFFER_BYTES: usize = 256 * 1024;
 /// How long the farewell may take before the process ends without it.
 const FAREWELL: Duration = Duration::from_millis(250);
 
-/// What is known of a connection, also of one that failed.
-#[derive(Debug, Default)]
-pub struct Progress {
-    /// The addresses that there are.
-    pub addresses: Vec<SocketAddr>,
-    /// The address that answered.
-    pub address: Option<SocketAddr>,
-    /// What the server said and showed.
-    pub link: Arc<Link>,
-    /// The method that was accepted.
-    pub auth: Option<String>,
-    /// What was offered.
-    pub tried: Vec<String>,
-    /// The methods that the server accepts, as it last said.
-    pub accepted: Option<Vec<String>>,
-    /// How long each phase took.
-    pub timing: Timing,
-    /// Worth saying.
-    pub warnings: Vec<Warning>,
-}
-
-/// An authenticated connection.
+/// An authenticated connection. Dropped, it is gone, and what it was reached through after it.
 pub struct Session {
     handle: Handle<Guard>,
     link: Arc<Link>,
-}
-
-/// Connects and authenticates. `progress` says how far it came, whatever the result.
-pub async fn connect(
-    target: &Target,
-    keyring: &Keyring,
-    secrets: &SecretStore,
-    patience: &mut Patience,
-    progress: &mut Progress,
-) -> Result<Session, Fault> {
-    let named = format!("{}:{}", target.host, target.port);
-    let keepalive =
-        Some((target.keepalive_interval, target.keepalive_count)).filter(|(interval, _)| !interval.is_zero());
-    let lost_after = keepalive.filter(|(_, count)| *count > 0).map(|(interval, count)| interval.saturating_mul(count));
-
-    let clock = Instant::now();
-    let addresses = patience.within(&named, Phase::Resolve, dial::lookup(&target.host, target.port)).await??;
-    log::info!("{named}: {} address(es)", addresses.len());
-    progress.timing.resolve = Some(Millis(clock.elapsed()));
-    progress.addresses.clone_from(&addresses);
-
-    let clock = Instant::now();
-    let (stream, address) = patience.within(&named, Phase::Connect, dial::connect(&addresses, lost_after)).await??;
-    progress.timing.connect = Some(Millis(clock.elapsed()));
-    log::info!("connected to {address}");
-    progress.address = Some(address);
-
-    let clock = Instant::now();
-    let (known, warnings) = target.host_keys.load();
-    progress.warnings.extend(warnings);
-    let config = settings::config(&known.known_types(), !known.authorities().is_empty(), keepalive);
-    let link = Arc::clone(&progress.link);
-    let judge = Judge { host: target.host.clone(), rules: target.host_keys.clone(), known };
-    let wire = BufReader::with_capacity(READ_BUFFER_BYTES, Wire::new(stream, Arc::clone(&link), lost_after));
-    let handshake = connect_stream(Arc::new(config), wire, Guard { link: Arc::clone(&link), judge });
-    let met = patience.within(&named, Phase::Handshake, handshake).await;
-    let handle = match met {
-        Ok(Ok(handle)) => handle,
-        Ok(Err(LinkError::Refused(fault))) => return Err(*fault),
-        Ok(Err(LinkError::Russh(error))) => return Err(handshake_fault(&error, &link, address)),
-        // What has spoken, and not SSH, will not begin to.
-        Err(late) => return Err(not_ssh(&link, address).unwrap_or(late)),
-    };
-    if let Some(server) = link.server_id() {
-        log::info!("keys exchanged with {server}");
-    }
-    if let Some(key) = link.host_key_seen() {
-        log::info!("host key {}: {}", key.status, key.shown);
-    }
-    progress.timing.handshake = Some(Millis(clock.elapsed()));
-
-    let clock = Instant::now();
-    let mut session = Session { handle, link };
-    let accepted = auth::authenticate(&mut session.handle, target, keyring, secrets, patience, progress).await;
-    progress.warnings.extend(progress.link.take_warnings());
-    let accepted = accepted?;
-    log::info!("authenticated by {accepted}");
-    progress.auth = Some(accepted);
-    progress.timing.auth = Some(Millis(clock.elapsed()));
-    Ok(session)
-}
-
-fn not_ssh(link: &Link, address: SocketAddr) -> Option<Fault> {
-    link.foreign_greeting().map(|got| Fault::NotSsh { address: address.to_string(), got })
-}
-
-fn handshake_fault(error: &russh::Error, link: &Link, address: SocketAddr) -> Fault {
-    if let Some(greeting) = link.foreign_greeting() {
-        // sshd says these two in the clear, before any protocol, when it is too busy or has had enough of us for now.
-        if greeting.starts_with("Exceeded MaxStartups") || greeting.starts_with("Not allowed at this time") {
-            return Fault::ConnectionLost { phase: Phase::Handshake, problem: format!("the server said: {greeting}") };
-        }
-        return Fault::NotSsh { address: address.to_string(), got: greeting };
-    }
-    match error {
-        russh::Error::NoCommonAlgo { kind, ours, theirs } => Fault::NoCommonAlgorithm {
-            kind: match kind {
-                russh::AlgorithmKind::Kex => "key exchange",
-                russh::AlgorithmKind::Key => "host key algorithm",
-                russh::AlgorithmKind::Cipher => "cipher",
-                russh::AlgorithmKind::Compression => "compression",
-                russh::AlgorithmKind::Mac => "MAC",
-            }
-            .to_owned(),
-            ours: ours.join(","),
-            theirs: theirs.join(","),
-        },
-        russh::Error::Version => {
-            Fault::NotSsh { address: address.to_string(), got: "no usable SSH version line".to_owned() }
-        }
-        other => {
-            let problem = link.server_word().map_or_else(|| describe(other), |word| format!("the server said: {word}"));
-            Fault::ConnectionLost { phase: Phase::Handshake, problem }
-        }
-    }
+    name: String,
+    // Held, not used: without them the connection ends.
+    _proxy: Option<ProxyWitness>,
+    before: Option<Box<Session>>,
 }
 
 impl Session {
+    pub(super) fn new(
+        handle: Handle<Guard>,
+        link: Arc<Link>,
+        name: String,
+        proxy: Option<ProxyWitness>,
+        before: Option<Session>,
+    ) -> Self {
+        Self { handle, link, name, _proxy: proxy, before: before.map(Box::new) }
+    }
+
+    pub(super) fn handle_mut(&mut self) -> &mut Handle<Guard> {
+        &mut self.handle
+    }
+
+    /// `user@host:port`.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// What the server said and showed.
     pub fn link(&self) -> &Link {
         &self.link
+    }
+
+    /// A connection from there to another host (RFC 4254 section 7.2).
+    pub(super) async fn forward(&self, host: &str, port: u16) -> Result<ChannelStream<Msg>, russh::Error> {
+        let opened = self.handle.channel_open_direct_tcpip(host, u32::from(port), "127.0.0.1", 0).await?;
+        Ok(opened.into_stream())
     }
 
     /// Opens a session channel (RFC 4254 section 6.1).
@@ -176,12 +78,20 @@ impl Session {
         if self.handle.is_closed() { Err(channel::SessionEnded) } else { Ok(()) }
     }
 
-    /// Says goodbye and gives the session a moment to send it.
+    /// Says goodbye, to the last hop first, and gives the sessions a moment to send it.
     pub async fn close(self) {
-        if self.handle.disconnect(russh::Disconnect::ByApplication, "", "").await.is_ok() {
-            // How it ends is of no interest any more.
-            let _ = tokio::time::timeout(FAREWELL, self.handle).await;
-        }
+        let farewell = async {
+            let mut next = Some(Box::new(self));
+            while let Some(session) = next {
+                let Session { handle, before, _proxy, .. } = *session;
+                if handle.disconnect(russh::Disconnect::ByApplication, "", "").await.is_ok() {
+                    // How it ends is of no interest any more.
+                    let _ = handle.await;
+                }
+                next = before;
+            }
+        };
+        let _ = tokio::time::timeout(FAREWELL, farewell).await;
     }
 }
 

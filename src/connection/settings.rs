@@ -5,13 +5,20 @@ use std::time::Duration;
 
 use russh::client::Config;
 use russh::keys::{Algorithm, EcdsaCurve, HashAlg};
-use russh::{Limits, Preferred, SshId, cipher, compression};
+use russh::{Limits, Preferred, SshId, compression};
+
+use super::algorithms;
 
 use crate::constants::CHANNEL_WINDOW_BYTES;
+use crate::errors::Fault;
+use crate::target::Target;
+use crate::target::known_hosts::KnownHosts;
 
 /// AES-GCM counts blocks, not bytes (RFC 5647 section 7.1 with 2^32 blocks and room to spare); chacha20's 1 GiB is not reached
 /// before, since rekeying by time comes every hour in any case.
 const REKEY_BYTES: usize = 1 << 30;
+/// An hour (RFC 4253 section 9).
+const REKEY_TIME: Duration = Duration::from_hours(1);
 
 /// The host key algorithms that are offered, in OpenSSH's order, without SHA-1.
 const HOST_KEY_ALGORITHMS: [Algorithm; 6] = [
@@ -23,20 +30,16 @@ const HOST_KEY_ALGORITHMS: [Algorithm; 6] = [
     Algorithm::Rsa { hash: Some(HashAlg::Sha256) },
 ];
 
-/// Ciphers by measured speed, AES-GCM first.
-const CIPHERS: [cipher::Name; 6] = [
-    cipher::AES_128_GCM,
-    cipher::AES_256_GCM,
-    cipher::CHACHA20_POLY1305,
-    cipher::AES_256_CTR,
-    cipher::AES_192_CTR,
-    cipher::AES_128_CTR,
-];
+/// How long a connection may give no sign of life; none where probes are off.
+pub(super) fn lost_after(target: &Target) -> Option<Duration> {
+    let (interval, count) = (target.keepalive_interval, target.keepalive_count);
+    (!interval.is_zero() && count > 0).then(|| interval.saturating_mul(count))
+}
 
-/// The configuration for one connection. `known_types`: key types of this host that `known_hosts` has, as in its lines;
-/// `certificates`: a certificate authority is known for it.
-pub(super) fn config(known_types: &[String], certificates: bool, keepalive: Option<(Duration, u32)>) -> Config {
-    let order = host_key_order(known_types);
+/// The configuration for one connection to this target, of which this is known.
+pub(super) fn config(target: &Target, known: &KnownHosts) -> Result<Config, Fault> {
+    let configured = &target.algorithms;
+    let order = algorithms::host_keys(&host_key_order(&known.known_types()), configured.host_keys.as_deref())?;
     let mut config = Config {
         client_id: SshId::Standard(Cow::Borrowed(concat!("SSH-2.0-ssh-cli_", env!("CARGO_PKG_VERSION")))),
         window_size: CHANNEL_WINDOW_BYTES,
@@ -44,34 +47,45 @@ pub(super) fn config(known_types: &[String], certificates: bool, keepalive: Opti
         channel_buffer_size: 100,
         nodelay: true,
         inactivity_timeout: None,
-        limits: Limits {
-            rekey_write_limit: REKEY_BYTES,
-            rekey_read_limit: REKEY_BYTES,
-            rekey_time_limit: Duration::from_hours(1),
-        },
+        limits: limits(target),
         preferred: Preferred {
+            kex: Cow::Owned(algorithms::kex_list(configured.kex.as_deref())?),
             key: Cow::Owned(order.clone()),
-            cipher: Cow::Borrowed(&CIPHERS),
-            compression: Cow::Borrowed(&[compression::NONE]),
+            cipher: Cow::Owned(algorithms::ciphers(configured.ciphers.as_deref())?),
+            mac: Cow::Owned(algorithms::macs(configured.macs.as_deref())?),
+            compression: Cow::Borrowed(if target.compression { &COMPRESSED } else { &PLAIN }),
             ..Preferred::DEFAULT
         },
         ..Config::default()
     };
-    if certificates {
+    if !known.authorities().is_empty() {
         config.preferred.host_key_certificates = Cow::Owned(order);
     }
-    if let Some((interval, count)) = keepalive {
-        config.keepalive_interval = Some(interval);
-        config.keepalive_max = count as usize;
+    if !target.keepalive_interval.is_zero() {
+        config.keepalive_interval = Some(target.keepalive_interval);
+        config.keepalive_max = target.keepalive_count as usize;
     }
-    config
+    Ok(config)
+}
+
+/// `Compression no`, the default, and `yes`: delayed until the user is known, as in OpenSSH.
+const PLAIN: [compression::Name; 1] = [compression::NONE];
+const COMPRESSED: [compression::Name; 2] = [compression::ZLIB_LEGACY, compression::NONE];
+
+fn limits(target: &Target) -> Limits {
+    let bytes = target.rekey_bytes.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(REKEY_BYTES);
+    Limits {
+        rekey_write_limit: bytes,
+        rekey_read_limit: bytes,
+        rekey_time_limit: target.rekey_time.unwrap_or(REKEY_TIME),
+    }
 }
 
 /// The configuration of a connection that is only to show a key of these algorithms.
-pub(super) fn only_host_keys(algorithms: Vec<Algorithm>) -> Config {
-    let mut config = config(&[], false, None);
+pub(super) fn only_host_keys(target: &Target, algorithms: Vec<Algorithm>) -> Result<Config, Fault> {
+    let mut config = config(target, &KnownHosts::default())?;
     config.preferred.key = Cow::Owned(algorithms);
-    config
+    Ok(config)
 }
 
 /// The host key algorithms by the key type that `known_hosts` has for them.

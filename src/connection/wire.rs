@@ -11,23 +11,14 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::link::Link;
 
-/// What carries the bytes: a TCP connection today.
+/// What carries the bytes.
 pub(super) trait Transport: AsyncRead + AsyncWrite + Unpin + Send + 'static {
     /// Called after each read.
     fn acknowledge(&self) {}
-}
-
-impl Transport for TcpStream {
-    fn acknowledge(&self) {
-        // The kernel drops out of quick-ACK mode by itself, so it is re-armed each time. A failure only costs speed.
-        #[cfg(target_os = "linux")]
-        let _ = rustix::net::sockopt::set_tcp_quickack(self, true);
-    }
 }
 
 /// The stream that russh gets.

@@ -225,6 +225,8 @@ pub enum Fault {
     ForeignUnknown { evidence: String },
     #[error("the operation was cancelled before it started")]
     CancelledBeforeStart,
+    #[error("bastion {hop}: {fault}")]
+    AtHop { hop: String, fault: Box<Fault> },
     // Ourselves.
     #[error("this is a bug in ssh-cli: {problem}")]
     Internal { problem: String },

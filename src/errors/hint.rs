@@ -119,6 +119,7 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
             "look at the host, then tell it with `ssh-cli ops resolve DEST KEY`".to_owned()
         }
         Fault::CancelledBeforeStart => "use a new key to run it after all".to_owned(),
+        Fault::AtHop { fault, .. } => return hint(fault),
         Fault::Internal { .. } => "please report it with the command line, without its secrets".to_owned(),
     };
     Some(text)

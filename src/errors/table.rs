@@ -144,6 +144,7 @@ impl Fault {
             Self::CancelledBeforeStart => {
                 row("cancelled_before_start", Class::Cancelled, Phase::Run, Exit::Code(exit::EX_REMOTE))
             }
+            Self::AtHop { fault, .. } => fault.row(),
             Self::Internal { .. } => permanent("internal", Phase::Local, exit::EX_SOFTWARE),
         }
     }

@@ -116,7 +116,7 @@ async fn look_around<S: Sink>(
         let first = progress.link.server_key();
         let offered = progress.link.offers().map(|offers| offers.host_keys).unwrap_or_default();
         let seen = first.as_ref().map(|key| key.key_type.as_str());
-        let others = other_keys(&progress.addresses, &offered, seen, patience).await;
+        let others = other_keys(&call.target, &progress.addresses, &offered, seen, patience).await;
         // As it was judged: a certificate is more than its key.
         let certified = progress.link.host_key_seen().filter(|seen| seen.status == "certificate");
         reached.host_keys = host_keys(&call.target, first.iter().chain(&others), certified.is_some());

@@ -90,13 +90,12 @@ impl<S: Sink> Run<'_, S> {
         let reaching = Box::pin(reach(&ready.call, &mut patience, &mut progress));
         let reached = unless_signalled(self.trip.signals, reaching).await;
         self.trip.learn(&progress);
-        let (session, channel) = reached?;
+        let (session, channel, clock) = reached?;
         let plan = ready
             .prepared
             .plan()
             .map_err(|error| Fault::SourceNotFound { path: "standard input".to_owned(), problem: error.to_string() })?;
         let limits = Limits { timeout: self.request.run.timeout, deadline: ready.call.deadline };
-        let clock = Instant::now();
         let facts = run(&session, channel, plan, limits, self.trip.sink, self.trip.signals).await;
         self.trip.finished.timing.run = Some(Millis(clock.elapsed()));
         session.close().await;
@@ -129,11 +128,17 @@ impl<S: Sink> Run<'_, S> {
 
 type Channel = (crate::connection::channel::ChannelReader, crate::connection::channel::ChannelWriter);
 
-async fn reach(call: &Call, patience: &mut Patience, progress: &mut Progress) -> Result<(Session, Channel), Fault> {
+/// A session with an open channel, and when that was asked for.
+async fn reach(
+    call: &Call,
+    patience: &mut Patience,
+    progress: &mut Progress,
+) -> Result<(Session, Channel, Instant), Fault> {
     let session = connect(&call.target, &call.keyring, &call.secrets, patience, progress).await?;
-    let address = progress.address.map_or_else(|| call.target.host.clone(), |address| address.to_string());
+    let address = progress.address.clone().unwrap_or_else(|| call.target.host.clone());
+    let clock = Instant::now();
     let channel = session.open_channel(patience, &address).await?;
-    Ok((session, channel))
+    Ok((session, channel, clock))
 }
 
 /// 128 random bits: what nobody can print by chance or by guessing.

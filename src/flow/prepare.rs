@@ -26,6 +26,7 @@ pub(super) struct Prepared {
     prelude: Bytes,
     nonce: Option<String>,
     pty: bool,
+    env: Vec<(String, String)>,
     input: Source,
     pub(super) terms: Terms,
 }
@@ -53,6 +54,7 @@ impl Prepared {
             prelude: self.prelude.clone(),
             nonce: self.nonce.clone(),
             pty: self.pty,
+            env: self.env.clone(),
             input,
         })
     }
@@ -108,6 +110,7 @@ pub(super) async fn prepare(
     nonce: &str,
 ) -> Result<Prepared, Fault> {
     let input = open_input(&run.stdin)?;
+    let env = target.send_env.clone();
     let shell_options = shell_options(run);
     let terms = Terms {
         no_exit_status: run.no_exit_status,
@@ -117,7 +120,7 @@ pub(super) async fn prepare(
     };
     if terms.shell_options.is_empty() {
         let request = command_text(&run.command)?;
-        return Ok(Prepared { request, prelude: Bytes::new(), nonce: None, pty: run.pty, input, terms });
+        return Ok(Prepared { request, prelude: Bytes::new(), nonce: None, pty: run.pty, env, input, terms });
     }
     let mut exports: Vec<(&str, Secret)> =
         run.env.iter().map(|pair| (pair.name.as_str(), Secret::new(pair.value.as_bytes().to_vec()))).collect();
@@ -145,7 +148,7 @@ pub(super) async fn prepare(
     if let Some(script) = script {
         prelude.extend_from_slice(&script.text);
     }
-    Ok(Prepared { request, prelude: prelude.into(), nonce: Some(nonce.to_owned()), pty: run.pty, input, terms })
+    Ok(Prepared { request, prelude: prelude.into(), nonce: Some(nonce.to_owned()), pty: run.pty, env, input, terms })
 }
 
 fn nul(_: shlex::QuoteError) -> Fault {

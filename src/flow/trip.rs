@@ -110,11 +110,12 @@ impl<'a, S: Sink> Trip<'a, S> {
         facts.more.host = Some(target.host.clone());
         facts.more.port = Some(target.port);
         facts.more.user_source = Some(target.user_source);
+        facts.more.jump = target.jump.iter().map(|hop| format!("{}@{}:{}", hop.user, hop.host, hop.port)).collect();
     }
 
     pub(super) fn learn(&mut self, progress: &Progress) {
         let facts = &mut self.finished.target;
-        facts.address = progress.address.map(|address| address.to_string());
+        facts.address.clone_from(&progress.address);
         let seen = progress.link.host_key_seen();
         facts.more.host_key_status = seen.as_ref().map(|seen| seen.status);
         facts.more.host_key = seen.map(|seen| seen.shown);

@@ -69,6 +69,67 @@ pub struct Target {
     pub passphrase: Option<SecretSource>,
     /// `--otp`.
     pub otp: Option<SecretSource>,
+    /// The bastions, in the order in which they are passed.
+    pub jump: Vec<Target>,
+    /// `ProxyCommand`, ready for the shell.
+    pub proxy_command: Option<String>,
+    /// Lists of algorithms as configured.
+    pub algorithms: Algorithms,
+    /// `PreferredAuthentications`.
+    pub preferred_authentications: Option<Vec<String>>,
+    /// `KbdInteractiveAuthentication`.
+    pub kbd_interactive_enabled: bool,
+    /// `AddressFamily`.
+    pub address_family: AddressFamily,
+    /// `BindAddress`.
+    pub bind_address: Option<String>,
+    /// `BindInterface`.
+    pub bind_interface: Option<String>,
+    /// `Compression`.
+    pub compression: bool,
+    /// `SetEnv`, then what `SendEnv` names.
+    pub send_env: Vec<(String, String)>,
+    /// `ConnectionAttempts`.
+    pub connection_attempts: u32,
+    /// `RekeyLimit`, in bytes.
+    pub rekey_bytes: Option<u64>,
+    /// `RekeyLimit`, in time.
+    pub rekey_time: Option<Duration>,
+    /// `CertificateFile`: name and text.
+    pub certificate_files: Vec<(String, Vec<u8>)>,
+    /// `RevokedHostKeys`.
+    pub revoked_host_keys: Option<PathBuf>,
+    /// `KnownHostsCommand`.
+    pub known_hosts_command: Option<String>,
+    /// The host as typed.
+    pub alias: String,
+}
+
+/// Lists of algorithms as `ssh_config` has them, with their `+`, `-` or `^`; none where nothing is configured.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Algorithms {
+    /// `KexAlgorithms`.
+    pub kex: Option<String>,
+    /// `Ciphers`.
+    pub ciphers: Option<String>,
+    /// `MACs`.
+    pub macs: Option<String>,
+    /// `HostKeyAlgorithms`.
+    pub host_keys: Option<String>,
+    /// `PubkeyAcceptedAlgorithms`.
+    pub pubkey: Option<String>,
+}
+
+/// `AddressFamily`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AddressFamily {
+    /// Both.
+    #[default]
+    Any,
+    /// IPv4 only.
+    Inet,
+    /// IPv6 only.
+    Inet6,
 }
 
 impl Target {
@@ -138,6 +199,23 @@ pub fn resolve_for(
         password: options.password.clone(),
         passphrase: options.passphrase.clone(),
         otp: options.otp.clone(),
+        jump: Vec::new(),
+        proxy_command: None,
+        algorithms: Algorithms::default(),
+        preferred_authentications: None,
+        kbd_interactive_enabled: true,
+        address_family: AddressFamily::Any,
+        bind_address: None,
+        bind_interface: None,
+        compression: false,
+        send_env: Vec::new(),
+        connection_attempts: 1,
+        rekey_bytes: None,
+        rekey_time: None,
+        certificate_files: Vec::new(),
+        revoked_host_keys: None,
+        known_hosts_command: None,
+        alias: typed.host.clone(),
         host,
         user,
     };

@@ -4,6 +4,8 @@
 mod auth;
 mod check;
 mod cuts;
+mod factors;
+mod hops;
 mod host_key;
 mod keys;
 mod layers;

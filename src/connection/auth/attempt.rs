@@ -5,7 +5,7 @@ use russh::client::{AuthResult, Handle};
 
 use crate::connection::handler::Guard;
 use crate::connection::patience::Patience;
-use crate::connection::session::Progress;
+use crate::connection::reach::Progress;
 use crate::errors::Fault;
 use crate::model::outcome::Phase;
 use crate::target::Target;
@@ -60,7 +60,7 @@ impl<'a> Attempt<'a> {
     }
 
     pub(super) fn address(&self) -> String {
-        self.progress.address.map_or_else(|| self.target.host.clone(), |address| address.to_string())
+        self.progress.address.clone().unwrap_or_else(|| self.target.host.clone())
     }
 
     /// Asks without offering anything, to learn what is accepted (RFC 4252 section 5.2).
@@ -88,7 +88,9 @@ impl<'a> Attempt<'a> {
         self.tried.push("password".to_owned());
         let before = self.partial.len();
         let answer = self.judge(result.map_err(|_| ()), "password".to_owned())?;
-        self.password_refused = answer == Answer::Refused && self.partial.len() == before;
+        // A server that does not list the method has not looked at the password.
+        let looked_at = self.accepted.as_ref().is_some_and(|accepted| accepted.iter().any(|name| name == "password"));
+        self.password_refused = answer == Answer::Refused && self.partial.len() == before && looked_at;
         Ok(answer)
     }
 

@@ -1,8 +1,10 @@
 //! Authentication (RFC 4252): the methods are rows of a table, tried in its order as long as the server accepts them.
 
 mod attempt;
+mod certificate;
 mod interactive;
 mod keyring;
+mod offer;
 
 use russh::client::Handle;
 
@@ -11,7 +13,7 @@ pub use keyring::Keyring;
 
 use super::handler::Guard;
 use super::patience::Patience;
-use super::session::Progress;
+use super::reach::Progress;
 use crate::errors::Fault;
 use crate::target::Target;
 use crate::target::secrets::SecretStore;
@@ -42,7 +44,9 @@ impl Method {
         match self {
             Self::PublicKey => target.pubkey_enabled && keyring.may_offer(),
             Self::Password => target.password_enabled && target.password.is_some(),
-            Self::KeyboardInteractive => target.otp.is_some() || target.password.is_some(),
+            Self::KeyboardInteractive => {
+                target.kbd_interactive_enabled && (target.otp.is_some() || target.password.is_some())
+            }
         }
     }
 }
@@ -60,7 +64,7 @@ pub(super) async fn authenticate(
     let mut passed: Vec<Method> = Vec::new();
     // A method may be asked for again after another was accepted in part, but never twice: the bound is the table's length.
     loop {
-        let next = METHODS.into_iter().find(|method| {
+        let next = in_order(target).into_iter().find(|method| {
             !passed.contains(method) && method.available(target, keyring) && attempt.server_accepts(method.name())
         });
         let Some(method) = next else { break };
@@ -70,7 +74,7 @@ pub(super) async fn authenticate(
             continue;
         }
         let answer = match method {
-            Method::PublicKey => keyring::offer(keyring, &mut attempt).await?,
+            Method::PublicKey => offer::offer(keyring, &mut attempt).await?,
             Method::Password => attempt.password(secrets).await?,
             Method::KeyboardInteractive => interactive::answer(&mut attempt, secrets).await?,
         };
@@ -86,6 +90,16 @@ pub(super) async fn authenticate(
     Err(failure(&attempt, keyring))
 }
 
+/// The table, as `PreferredAuthentications` orders it; a method that it does not name is not used.
+fn in_order(target: &Target) -> Vec<Method> {
+    match &target.preferred_authentications {
+        None => METHODS.to_vec(),
+        Some(names) => {
+            names.iter().filter_map(|name| METHODS.into_iter().find(|method| method.name() == name)).collect()
+        }
+    }
+}
+
 fn failure(attempt: &Attempt<'_>, keyring: &Keyring) -> Fault {
     let user = attempt.target.user.clone();
     let accepted = attempt.accepted.clone().unwrap_or_default();
@@ -98,6 +112,11 @@ fn failure(attempt: &Attempt<'_>, keyring: &Keyring) -> Fault {
     let wants_password = accepts("password") || accepts("keyboard-interactive");
     if wants_password && !accepts("publickey") && attempt.target.password.is_none() {
         return Fault::PasswordRequired { user };
+    }
+    if accepts("publickey")
+        && let Some(trouble) = keyring.certificate_trouble(&user)
+    {
+        return trouble;
     }
     let list = |items: &[String]| if items.is_empty() { "nothing".to_owned() } else { items.join(", ") };
     let partial = if attempt.partial.is_empty() {

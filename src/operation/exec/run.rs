@@ -37,6 +37,8 @@ pub struct Plan {
     pub nonce: Option<String>,
     /// Ask for a terminal.
     pub pty: bool,
+    /// Variables to offer to the server.
+    pub env: Vec<(String, String)>,
     /// The caller's input.
     pub input: Input,
 }
@@ -126,6 +128,9 @@ impl<S: Sink> Runner<'_, S> {
             let modes = if plan.nonce.is_some() { PtyModes::Transparent } else { PtyModes::Default };
             self.writer.request_pty(modes).await?;
             self.replies.push_back(Asked::Pty);
+        }
+        for (name, value) in &plan.env {
+            self.writer.set_env(name, value).await?;
         }
         self.writer.exec(&plan.request).await?;
         self.replies.push_back(Asked::Exec);

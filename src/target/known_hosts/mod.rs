@@ -194,6 +194,22 @@ impl KnownHosts {
         }
     }
 
+    /// Adds what a command printed, as if it were a file of this name.
+    pub fn add(&mut self, rules: &HostKeyRules, name: &Path, text: &[u8]) -> Vec<Warning> {
+        let mut broken = Vec::new();
+        self.take(rules, name, text, &mut broken);
+        let told =
+            |(place, problem)| Warning::new("known_hosts_line", format!("{place}: {problem}; the line was skipped"));
+        broken.into_iter().take(BROKEN_LINES_SHOWN).map(told).collect()
+    }
+
+    /// Adds a key that is revoked for every host.
+    pub fn revoke(&mut self, blob: Vec<u8>, file: &Path) {
+        let place = Place { file: file.to_owned(), line: 0 };
+        let key = KnownKey { key_type: String::new(), blob, place };
+        self.entries.push(Entry { marker: Marker::Revoked, key });
+    }
+
     /// False where a file could not be read: "unknown" may then only mean "not seen", and nothing should be added.
     pub fn is_complete(&self) -> bool {
         self.complete

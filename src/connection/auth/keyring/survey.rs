@@ -1,6 +1,7 @@
 //! What there is to authenticate with, told without offering it to anybody.
 
-use super::{Agent, Keyring};
+use super::Keyring;
+use crate::connection::auth::offer::Agent;
 use crate::model::check::IdentityReport;
 use crate::target::Target;
 use crate::target::identity::KeyText;
@@ -12,7 +13,7 @@ impl Keyring {
         let (held, answered) = match &self.agent {
             None => (Vec::new(), true),
             // That it does not answer was said when it was asked for its keys.
-            Some(path) => Agent::open(path).await.map_or_else(|_| (Vec::new(), false), |agent| (agent.keys, true)),
+            Some(path) => Agent::open(path).await.map_or_else(|_| (Vec::new(), false), |agent| (agent.keys(), true)),
         };
         let mut reports: Vec<IdentityReport> = Vec::new();
         for identity in &target.identities.identities {
