@@ -19,7 +19,7 @@ const REVOKED_MAX_BYTES: usize = 16 * 1024 * 1024;
 const KRL_MAGIC: &[u8] = b"SSHKRL\n\0";
 
 /// Everything known of this host, and what is worth saying about it.
-pub(super) async fn of(target: &Target) -> Result<(KnownHosts, Vec<Warning>), Fault> {
+pub async fn of(target: &Target) -> Result<(KnownHosts, Vec<Warning>), Fault> {
     let (mut known, mut warnings) = target.host_keys.load();
     if let Some(command) = &target.known_hosts_command {
         let text = printed(command).await?;

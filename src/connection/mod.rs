@@ -20,6 +20,7 @@ mod wire;
 
 pub use auth::Keyring;
 pub use handler::ServerKey;
+pub use known::of as known_host_keys;
 pub use patience::Patience;
 pub use probe::other_keys;
 pub use reach::{Progress, connect};

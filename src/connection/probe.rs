@@ -4,56 +4,75 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use russh::client::{Config, Handler, connect_stream};
-use russh::keys::PublicKeyOrCertificate;
-use tokio::io::{AsyncRead, AsyncWrite};
+use russh::client::{Handler, connect_stream};
+use russh::keys::{Algorithm, PublicKeyOrCertificate};
 
+use super::auth::Keyring;
 use super::carrier::Carrier;
 use super::dial::{self, Route};
 use super::handler::ServerKey;
 use super::link::Link;
 use super::patience::Patience;
+use super::reach::{Progress, bastions, carrier};
+use super::session::Session;
 use super::settings;
 use super::wire::Wire;
 use crate::model::outcome::Phase;
 use crate::target::Target;
+use crate::target::secrets::SecretStore;
 
-/// Looks at the keys of every type that the server offers (`offered`: its signature algorithms) but `seen`. One that does not show
-/// itself in time is left out.
+/// Looks at the keys of every type that the server offers (`offered`: its signature algorithms) but `seen`, at the address that
+/// `progress` names. One that does not show itself in time is left out.
 pub async fn other_keys(
-    target: &Target,
-    addresses: &[SocketAddr],
-    offered: &[String],
-    seen: Option<&str>,
-    patience: &Patience,
+    (target, keyring, secrets): (&Target, &Keyring, &SecretStore),
+    progress: &Progress,
+    patience: &mut Patience,
 ) -> Vec<ServerKey> {
+    let seen = progress.link.server_key();
+    let offered = progress.link.offers().map(|offers| offers.host_keys).unwrap_or_default();
+    let is_offered = |algorithm: &Algorithm| offered.iter().any(|name| name == algorithm.as_str());
+    let mut wanted = settings::host_key_types();
+    wanted.iter_mut().for_each(|(_, algorithms)| algorithms.retain(is_offered));
+    wanted.retain(|(name, list)| !list.is_empty() && seen.as_ref().is_none_or(|key| key.key_type != *name));
+    // Nobody is asked for a second one-time code to see a key.
+    if wanted.is_empty() || target.jump.iter().any(|hop| hop.otp.is_some()) {
+        return Vec::new();
+    }
+    let Ok(before) = bastions(target, keyring, secrets, patience, &mut Vec::new()).await else { return Vec::new() };
     let mut keys = Vec::new();
-    for (key_type, mut algorithms) in settings::host_key_types() {
-        algorithms.retain(|algorithm| offered.iter().any(|name| name == algorithm.as_str()));
-        if algorithms.is_empty() || seen == Some(key_type) {
-            continue;
-        }
-        let look = async {
-            let link = Arc::new(Link::default());
-            let (stream, _) = dial::connect(addresses, &Route::of(target)).await.ok()?;
-            let config = settings::only_host_keys(target, algorithms).ok()?;
-            look(Wire::new(Carrier::Tcp(stream), Arc::clone(&link), None), link, config).await
-        };
-        match patience.within("", Phase::Handshake, look).await {
-            Ok(key) => keys.extend(key),
-            Err(_late) => break,
-        }
+    for (_, algorithms) in wanted {
+        keys.extend(look(target, algorithms, before.as_ref(), progress.address.as_deref(), patience).await);
+    }
+    if let Some(bastion) = before {
+        bastion.close().await;
     }
     keys
 }
 
-/// The key that a server shows to this configuration.
-async fn look<T>(wire: T, link: Arc<Link>, config: Config) -> Option<ServerKey>
-where
-    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
+/// The key that the server shows when it may use these algorithms.
+async fn look(
+    target: &Target,
+    algorithms: Vec<Algorithm>,
+    before: Option<&Session>,
+    address: Option<&str>,
+    patience: &Patience,
+) -> Option<ServerKey> {
+    let named = address?;
+    let (carrier, _witness) = match named.parse::<SocketAddr>() {
+        // The same machine, where a name has several.
+        Ok(address) if before.is_none() && target.proxy_command.is_none() => {
+            let route = Route::of(target);
+            let stream = patience.within(named, Phase::Connect, dial::connect(&[address], &route)).await;
+            (Carrier::Tcp(stream.ok()?.ok()?.0), None)
+        }
+        _ => carrier(target, named, before, patience, &mut Progress::default()).await.ok()?,
+    };
+    let link = Arc::new(Link::default());
+    let config = Arc::new(settings::only_host_keys(target, algorithms).ok()?);
+    let wire = Wire::new(carrier, Arc::clone(&link), None);
+    let meeting = Box::pin(connect_stream(config, wire, Peek { link: Arc::clone(&link) }));
     // It ends with a refusal of ours, or with a failure of theirs: the link knows what was seen.
-    let _ = Box::pin(connect_stream(Arc::new(config), wire, Peek { link: Arc::clone(&link) })).await;
+    let _ = patience.within(named, Phase::Handshake, meeting).await;
     link.server_key()
 }
 

@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use russh::ChannelOpenFailure;
 use russh::client::connect_stream;
@@ -44,6 +45,8 @@ pub struct Progress {
     pub tried: Vec<String>,
     /// The methods that the server accepts, as it last said.
     pub accepted: Option<Vec<String>>,
+    /// How long the bastions took.
+    pub bastions: Duration,
     /// How long each phase took.
     pub timing: Timing,
     /// Worth saying.
@@ -58,16 +61,30 @@ pub async fn connect(
     patience: &mut Patience,
     progress: &mut Progress,
 ) -> Result<Session, Fault> {
+    let clock = Instant::now();
+    let before = bastions(target, keyring, secrets, patience, &mut progress.warnings).await?;
+    progress.bastions = clock.elapsed();
+    establish(target, keyring, before, secrets, patience, progress).await
+}
+
+/// The session with the last bastion, where there are any.
+pub(super) async fn bastions(
+    target: &Target,
+    keyring: &Keyring,
+    secrets: &SecretStore,
+    patience: &mut Patience,
+    warnings: &mut Vec<Warning>,
+) -> Result<Option<Session>, Fault> {
     let mut before = None;
     for (hop, keyring) in target.jump.iter().zip(keyring.hops()) {
         let mut passing = Progress::default();
         let passed = establish(hop, keyring, before, secrets, patience, &mut passing).await;
-        progress.warnings.append(&mut passing.warnings);
+        warnings.append(&mut passing.warnings);
         let name = name_of(hop);
         log::info!("bastion {name}: {}", if passed.is_ok() { "passed" } else { "failed" });
         before = Some(passed.map_err(|fault| Fault::AtHop { hop: name, fault: Box::new(fault) })?);
     }
-    establish(target, keyring, before, secrets, patience, progress).await
+    Ok(before)
 }
 
 fn name_of(target: &Target) -> String {
@@ -102,7 +119,7 @@ async fn establish(
 }
 
 /// The stream to speak SSH on: through the bastion before, through a command, or straight.
-async fn carrier(
+pub(super) async fn carrier(
     target: &Target,
     named: &str,
     before: Option<&Session>,
@@ -139,7 +156,7 @@ async fn carrier(
             Ok(met) => break met,
             Err(_) if attempt < target.connection_attempts => {
                 attempt += 1;
-                patience.within(named, Phase::Connect, tokio::time::sleep(std::time::Duration::from_secs(1))).await?;
+                patience.within(named, Phase::Connect, tokio::time::sleep(Duration::from_secs(1))).await?;
             }
             Err(fault) => return Err(fault),
         }

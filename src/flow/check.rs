@@ -6,7 +6,7 @@ use tokio::time::Instant;
 use super::phases::phases;
 use super::resolved;
 use super::trip::{Call, Ended, Trip, retry_config, unless_signalled};
-use crate::connection::{Patience, Progress, ServerKey, connect, other_keys};
+use crate::connection::{Patience, Progress, ServerKey, connect, known_host_keys, other_keys};
 use crate::effect::Effect;
 use crate::errors::{Caught, Fault, SshCliError, clean};
 use crate::model::check::{AuthReport, Check, HostKeyReport, Offline, Reached};
@@ -51,7 +51,7 @@ async fn go<S: Sink>(request: &CheckRequest, trip: &mut Trip<'_, S>, begun: Inst
             retry.may_retry(attempt) && error.is_retryable()
         });
         if !again {
-            let more = look_around(trip, &call, &patience, &progress).await;
+            let more = look_around(trip, &call, &mut patience, &progress).await;
             return result.and(more);
         }
         trip.pause(wait_for_retry(retry, attempt, request.retry.wait), &call).await?;
@@ -71,7 +71,7 @@ async fn reach<S: Sink>(
     let result = unless_signalled(trip.signals, connecting).await;
     let took = clock.elapsed();
     trip.learn(progress);
-    let reached = report(progress, took, result.as_ref().err());
+    let reached = report(&call.target, progress, took, result.as_ref().err());
     trip.finished.check = Some(Check::Reached(Box::new(reached)));
     let session = result?;
     session.close().await;
@@ -79,12 +79,12 @@ async fn reach<S: Sink>(
 }
 
 /// What the connection itself told.
-fn report(progress: &Progress, took: std::time::Duration, fault: Option<&Fault>) -> Reached {
+fn report(target: &Target, progress: &Progress, took: std::time::Duration, fault: Option<&Fault>) -> Reached {
     let link = &progress.link;
     let cleaned = |texts: &[String]| texts.iter().map(|text| clean(text)).collect::<Vec<_>>();
     let banner = clean(link.banner_text().trim());
     Reached {
-        phases: phases(progress, took, fault),
+        phases: phases(target, progress, took, fault),
         server: link.server_id(),
         banner: (!banner.is_empty()).then_some(banner),
         negotiated: link.negotiated(),
@@ -103,7 +103,7 @@ fn report(progress: &Progress, took: std::time::Duration, fault: Option<&Fault>)
 async fn look_around<S: Sink>(
     trip: &mut Trip<'_, S>,
     call: &Call,
-    patience: &Patience,
+    patience: &mut Patience,
     progress: &Progress,
 ) -> Result<(), Fault> {
     let Some(Check::Reached(reached)) = &mut trip.finished.check else { return Ok(()) };
@@ -114,25 +114,23 @@ async fn look_around<S: Sink>(
         }
         reached.auth.identities = identities;
         let first = progress.link.server_key();
-        let offered = progress.link.offers().map(|offers| offers.host_keys).unwrap_or_default();
-        let seen = first.as_ref().map(|key| key.key_type.as_str());
-        let others = other_keys(&call.target, &progress.addresses, &offered, seen, patience).await;
+        let others = other_keys((&call.target, &call.keyring, &call.secrets), progress, patience).await;
         // As it was judged: a certificate is more than its key.
         let certified = progress.link.host_key_seen().filter(|seen| seen.status == "certificate");
-        reached.host_keys = host_keys(&call.target, first.iter().chain(&others), certified.is_some());
+        reached.host_keys = host_keys(&call.target, first.iter().chain(&others), certified.is_some()).await;
         Ok(())
     };
     unless_signalled(trip.signals, looking).await
 }
 
-fn host_keys<'a>(
+async fn host_keys<'a>(
     target: &Target,
     keys: impl Iterator<Item = &'a ServerKey>,
     first_is_certified: bool,
 ) -> Vec<HostKeyReport> {
     let rules = &target.host_keys;
-    // What cannot be read was said before.
-    let (known, _) = rules.load();
+    // What cannot be read was said when the first key was judged.
+    let Ok((known, _)) = known_host_keys(target).await else { return Vec::new() };
     keys.enumerate()
         .map(|(n, key)| HostKeyReport {
             key_type: clean(&key.key_type),

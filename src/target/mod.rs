@@ -136,6 +136,7 @@ impl Target {
     /// From now on no host key is written down, whatever the policy.
     pub fn remember_nothing(&mut self) {
         self.host_keys.remember = false;
+        self.jump.iter_mut().for_each(Self::remember_nothing);
     }
 }
 

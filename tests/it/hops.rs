@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use crate::rig::{Cli, Scratch, Sshd, needs, wait};
+use crate::rig::{Cli, HostKind, Scratch, Sshd, needs, wait};
 
 /// A `Host` block for a server of the rig; `more` lines stand in it.
 fn block(name: &str, sshd: &Sshd, scratch: &Scratch, more: &[&str]) -> String {
@@ -144,4 +144,28 @@ fn a_proxy_command_that_says_nothing_is_not_waited_for_beyond_the_limit() {
     let run = cli(&scratch, &config, "exec --connect-timeout 1s -F CONFIG far true").run();
     run.failed(74, "connect_timeout");
     assert!(run.elapsed < Duration::from_secs(6), "{run}");
+}
+
+#[test]
+fn check_goes_the_same_way_and_sees_every_host_key_behind_it() {
+    let bastion = Sshd::start();
+    let inner = Sshd::build().host_kinds(&[HostKind::Ed25519, HostKind::Rsa]).start();
+    let scratch = Scratch::new();
+    let config = block("gate", &bastion, &scratch, &[]) + &block("inner", &inner, &scratch, &["ProxyJump gate"]);
+    let run = cli(&scratch, &config, "check -F CONFIG inner").run();
+    let check = &run.succeeded()["check"];
+    let phases: Vec<&str> =
+        check["phases"].as_array().unwrap().iter().map(|phase| phase["phase"].as_str().unwrap()).collect();
+    assert_eq!(phases, ["connect", "handshake", "host_key", "auth"], "the bastion resolves: {run}");
+    assert!(check["phases"][0]["detail"].as_str().unwrap().contains(&bastion.port.to_string()), "{run}");
+    assert_eq!(check["host_keys"].as_array().unwrap().len(), 2, "{run}");
+    let without = block("gate", &bastion, &scratch, &["HostKeyAlias other"]);
+    let config =
+        without.replacen(" HostKeyAlias gate\n", "", 1) + &block("inner", &inner, &scratch, &["ProxyJump gate"]);
+    let run = cli(&scratch, &config, "check -F CONFIG inner").run();
+    let said = run.failed(77, "host_key_unknown");
+    assert_eq!(
+        (&said["check"]["phases"][0]["phase"], &said["check"]["phases"][0]["ok"]),
+        (&"connect".into(), &false.into())
+    );
 }

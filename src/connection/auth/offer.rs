@@ -264,7 +264,10 @@ impl Agent {
     pub(super) fn keys(&self) -> Vec<PublicKey> {
         let mut keys: Vec<PublicKey> = Vec::new();
         for identity in &self.held {
-            let key = identity.public_key().into_owned();
+            let mut key = identity.public_key().into_owned();
+            let (AgentIdentity::PublicKey { comment, .. } | AgentIdentity::Certificate { comment, .. }) = identity;
+            // russh keeps it beside the key.
+            key.set_comment(comment.as_str());
             if !keys.iter().any(|known| known.key_data() == key.key_data()) {
                 keys.push(key);
             }
