@@ -32,7 +32,9 @@ pub async fn other_keys(
     let offered = progress.link.offers().map(|offers| offers.host_keys).unwrap_or_default();
     let is_offered = |algorithm: &Algorithm| offered.iter().any(|name| name == algorithm.as_str());
     let mut wanted = settings::host_key_types();
-    wanted.iter_mut().for_each(|(_, algorithms)| algorithms.retain(is_offered));
+    for (_, algorithms) in &mut wanted {
+        algorithms.retain(is_offered);
+    }
     wanted.retain(|(name, list)| !list.is_empty() && seen.as_ref().is_none_or(|key| key.key_type != *name));
     // Nobody is asked for a second one-time code to see a key.
     if wanted.is_empty() || target.jump.iter().any(|hop| hop.otp.is_some()) {
