@@ -1,10 +1,11 @@
-//! Bytes on their way to a descriptor while the run goes on: a thread writes, so that a reader who does not read blocks the
-//! command behind it, and nothing else.
+//! Bytes on their way to a descriptor while the run goes on. Where somebody reads the other end, a thread writes, so that a
+//! reader who does not read blocks the command behind it, and nothing else. A file or `/dev/null` has no such reader, and is
+//! written at once: handing each packet to a thread costs more than the write.
 
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
@@ -21,6 +22,8 @@ const BATCH_BYTES: usize = 64 * 1024;
 #[derive(Debug)]
 pub(super) struct Live {
     sender: Option<mpsc::Sender<Bytes>>,
+    /// Where nobody can keep us waiting: no thread.
+    here: Option<File>,
     /// Told by those who cannot wait, while the thread is behind.
     queued: VecDeque<Bytes>,
     failure: Arc<Mutex<Option<io::Error>>>,
@@ -34,6 +37,10 @@ impl Live {
     /// On a copy of this descriptor.
     pub(super) fn on(descriptor: impl AsFd) -> Self {
         let failure = Arc::new(Mutex::new(None));
+        if let Some(here) = without_a_reader(descriptor.as_fd()) {
+            let queued = VecDeque::new();
+            return Self { sender: None, here: Some(here), queued, failure, thread: None, done: None, given_up: false };
+        }
         let (sender, receiver) = mpsc::channel(WAITING_CHUNKS);
         let (finished, done) = oneshot::channel();
         let theirs = Arc::clone(&failure);
@@ -52,11 +59,16 @@ impl Live {
                 None
             }
         };
-        Self { sender: Some(sender), queued: VecDeque::new(), failure, thread, done: Some(done), given_up: false }
+        let (sender, done) = (Some(sender), Some(done));
+        Self { sender, here: None, queued: VecDeque::new(), failure, thread, done, given_up: false }
     }
 
     /// Waits for room. What is then sent cannot be lost by dropping a future.
-    pub(super) async fn room(&mut self) -> io::Result<mpsc::Permit<'_, Bytes>> {
+    pub(super) async fn room(&mut self) -> io::Result<Room<'_>> {
+        if let Some(file) = &self.here {
+            let failed = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+            return failed.map_or(Ok(Room::Here(file, &self.failure)), Err);
+        }
         let Some(sender) = &self.sender else { return Err(io::ErrorKind::BrokenPipe.into()) };
         let failure = &self.failure;
         while !self.queued.is_empty() {
@@ -65,11 +77,14 @@ impl Live {
                 permit.send(first);
             }
         }
-        sender.reserve().await.map_err(|_| taken(failure))
+        sender.reserve().await.map(Room::Thread).map_err(|_| taken(failure))
     }
 
     /// Without waiting: where the thread is behind, it goes out before what is sent next.
     pub(super) fn post(&mut self, data: Bytes) {
+        if let Some(file) = &self.here {
+            return Room::Here(file, &self.failure).send(data);
+        }
         let room = self.sender.as_ref().filter(|_| self.queued.is_empty()).and_then(|sender| sender.try_reserve().ok());
         match room {
             Some(permit) => permit.send(data),
@@ -108,6 +123,32 @@ impl Live {
         }
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
     }
+}
+
+/// Room for one chunk.
+pub(super) enum Room<'a> {
+    Thread(mpsc::Permit<'a, Bytes>),
+    Here(&'a File, &'a Mutex<Option<io::Error>>),
+}
+
+impl Room<'_> {
+    pub(super) fn send(self, data: Bytes) {
+        match self {
+            Self::Thread(permit) => permit.send(data),
+            Self::Here(file, failure) => {
+                if let Err(error) = write_whole(file, &data) {
+                    failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                }
+            }
+        }
+    }
+}
+
+/// A copy of the descriptor where it is a file or a device such as `/dev/null`: a terminal and a pipe have readers, who may stop.
+fn without_a_reader(descriptor: BorrowedFd<'_>) -> Option<File> {
+    let kind = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(descriptor).ok()?.st_mode);
+    let alone = kind.is_file() || (kind.is_char_device() && !rustix::termios::isatty(descriptor));
+    if alone { descriptor.try_clone_to_owned().ok().map(File::from) } else { None }
 }
 
 /// The thread's error; a pipe that broke where it left none.
