@@ -114,7 +114,7 @@ async fn look_around<S: Sink>(
         }
         reached.auth.identities = identities;
         let first = progress.link.server_key();
-        let others = other_keys((&call.target, &call.keyring, &call.secrets), progress, patience).await;
+        let others = Box::pin(other_keys((&call.target, &call.keyring, &call.secrets), progress, patience)).await;
         // As it was judged: a certificate is more than its key.
         let certified = progress.link.host_key_seen().filter(|seen| seen.status == "certificate");
         reached.host_keys = host_keys(&call.target, first.iter().chain(&others), certified.is_some()).await;
