@@ -4,9 +4,10 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
+use super::identity::KeyText;
 use super::local::tests::local;
 use super::*;
-use crate::model::request::IdentitySource;
+use crate::model::request::{ConfigFile, HostKeyPolicy};
 
 fn options() -> ConnectionOptions {
     ConnectionOptions {
@@ -141,20 +142,6 @@ fn the_name_that_is_looked_up() {
     assert_eq!(names("::1", &[]), ("::1".into(), None));
     assert_eq!(names("web1:2222", &["HostKeyAlias=Cluster"]), ("cluster".into(), None));
     assert_eq!(names("web1", &["HostName=10.0.0.7", "Port=2"]), ("[10.0.0.7]:2".into(), Some("10.0.0.7".into())));
-}
-
-#[test]
-fn what_is_not_there_yet_is_refused_or_named() {
-    let home = Home::new();
-    home.write("config", "Host *\n", 0o600);
-    let with = |config| home.resolve("web1", &ConnectionOptions { config, ..options() });
-    let (_, warnings) = with(ConfigFile::Default).unwrap();
-    assert_eq!(warnings[0].code, "config_not_read");
-    assert!(warnings[0].message.contains(".ssh/config"));
-    assert_eq!(with(ConfigFile::None).unwrap().1, []);
-    assert_eq!(invalid(with(ConfigFile::File("/x/y".into()))).0, "/x/y");
-    let jump = ConnectionOptions { jump: vec!["b".into()], ..options() };
-    assert_eq!(invalid(home.resolve("web1", &jump)), ("-J".into(), "not supported yet".into()));
 }
 
 #[test]
