@@ -19,7 +19,7 @@ impl Resolver<'_> {
         options: &ConnectionOptions,
     ) -> Result<(Vec<Target>, Option<String>), Fault> {
         match &settings.route {
-            None | Some(Route::Direct) => Ok((Vec::new(), None)),
+            None | Some(Route::Direct | Route::NoJump) => Ok((Vec::new(), None)),
             Some(Route::Command(command)) => {
                 let place = settings.place("ProxyCommand");
                 let invalid = |problem| config_invalid(place, format!("ProxyCommand: {problem}"));

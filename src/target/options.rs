@@ -90,8 +90,10 @@ pub struct Settings {
     pub send_env: Vec<String>,
     /// `SetEnv`: the first line that has any.
     pub set_env: Vec<(String, String)>,
-    /// `RekeyLimit`.
-    pub rekey: Option<values::Rekey>,
+    /// `RekeyLimit`, its data: zero is `default`.
+    pub rekey_bytes: Option<u64>,
+    /// `RekeyLimit`, its time.
+    pub rekey_time: Option<Duration>,
     /// `RefuseConnection`: why there is to be none.
     pub refused: Option<String>,
     /// `Tag`, for `Match tagged`.
@@ -105,8 +107,10 @@ pub struct Settings {
 /// How to get there if not straight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Route {
-    /// `none`.
+    /// `ProxyCommand none`.
     Direct,
+    /// `ProxyJump none`: no bastions, but a `ProxyCommand` after it counts.
+    NoJump,
     /// `ProxyCommand`.
     Command(String),
     /// `ProxyJump`: the hops in order.
@@ -160,18 +164,16 @@ impl Settings {
     /// refused all the same.
     pub fn apply(&mut self, keyword: &str, rest: &str, place: &str) -> Result<Applied, String> {
         let mut lower = keyword.to_ascii_lowercase();
-        if rest.is_empty() && keywords::find(&lower).is_some() {
+        let found = keywords::find(&lower);
+        let ignored = self.ignore_unknown.as_deref().is_some_and(|list| list_fits(&lower, &list.to_lowercase()));
+        if found.is_none() && !ignored {
+            return Err("no such ssh_config keyword; `IgnoreUnknown` before it lets it pass".to_owned());
+        }
+        if rest.is_empty() {
             return Err("it has no value".to_owned());
         }
         let arguments = words(rest)?;
-        let Some(mut known) = keywords::find(&lower) else {
-            let ignored = self.ignore_unknown.as_deref().is_some_and(|list| list_fits(&lower, &list.to_lowercase()));
-            return if ignored {
-                Ok(Applied::Honoured)
-            } else {
-                Err("no such ssh_config keyword; `IgnoreUnknown` before it lets it pass".to_owned())
-            };
-        };
+        let Some(mut known) = found else { return Ok(Applied::Honoured) };
         if let Treatment::Alias(other) = known.treatment {
             other.clone_into(&mut lower);
             known.name = keywords::find(other).map_or(known.name, |known| known.name);
@@ -207,7 +209,10 @@ impl Settings {
             "port" => first(&mut self.port, parse_port(value()?)?),
             "hostname" => first(&mut self.host_name, value()?.to_owned()),
             // The whole line, quotes and `#` included: it is a command's.
-            "proxycommand" => first(&mut self.route, command(line)),
+            "proxycommand" => match self.route {
+                None | Some(Route::NoJump) => self.route = Some(command(line)),
+                Some(_) => {}
+            },
             "proxyjump" => first(&mut self.route, hops(line)?),
             "connecttimeout" => first(&mut self.connect_timeout, values::seconds(value()?)?),
             "connectionattempts" => first(&mut self.connection_attempts, values::count(value()?)?),
@@ -221,7 +226,12 @@ impl Settings {
             "ciphers" => first(&mut self.ciphers, values::algorithms(value()?)?),
             "macs" => first(&mut self.macs, values::algorithms(value()?)?),
             "hostkeyalgorithms" => first(&mut self.host_key_algorithms, values::algorithms(value()?)?),
-            "rekeylimit" => first(&mut self.rekey, values::rekey(arguments)?),
+            "rekeylimit" => {
+                // The first of each: a later line may add a time.
+                let (bytes, time) = values::rekey(arguments)?;
+                first(&mut self.rekey_bytes, bytes);
+                self.rekey_time = self.rekey_time.or(time);
+            }
             "refuseconnection" => first(&mut self.refused, value()?.to_owned()),
             "tag" => first(&mut self.tag, value()?.to_owned()),
             "ignoreunknown" => first(&mut self.ignore_unknown, value()?.to_owned()),
@@ -313,7 +323,7 @@ fn command(line: &str) -> Route {
 pub(super) fn hops(line: &str) -> Result<Route, String> {
     let line = line.split('#').next().unwrap_or_default().trim_end();
     if line.eq_ignore_ascii_case("none") {
-        return Ok(Route::Direct);
+        return Ok(Route::NoJump);
     }
     let hops: Vec<_> = line.split(',').map(str::to_owned).collect();
     for hop in &hops {

@@ -63,7 +63,6 @@ impl<'a> Resolver<'a> {
         } else {
             Default::default()
         };
-        let (rekey_bytes, rekey_time) = settings.rekey.unwrap_or_default();
         Ok(Target {
             alias: typed.host.clone(),
             user_source,
@@ -86,8 +85,8 @@ impl<'a> Resolver<'a> {
             compression: settings.compression.unwrap_or(false),
             send_env: variables(local, &settings),
             connection_attempts: settings.connection_attempts.unwrap_or(1).max(1),
-            rekey_bytes,
-            rekey_time,
+            rekey_bytes: settings.rekey_bytes.filter(|bytes| *bytes > 0),
+            rekey_time: settings.rekey_time.filter(|time| !time.is_zero()),
             connect_timeout: options
                 .connect_timeout
                 .or(settings.connect_timeout.filter(|limit| !limit.is_zero()))
@@ -117,7 +116,7 @@ impl<'a> Resolver<'a> {
 
     /// Everything that was set, where the user came from if it is known before the files, and the host after
     /// `HostName`.
-    fn settings(
+    pub(super) fn settings(
         &mut self,
         typed: &Destination,
         options: &ConnectionOptions,

@@ -109,11 +109,8 @@ pub(super) fn seconds(word: &str) -> Result<Duration, String> {
     if word.is_empty() || total > 0x7fff_ffff { Err(bad()) } else { Ok(Duration::from_secs(total)) }
 }
 
-/// When to exchange keys anew.
-pub(super) type Rekey = (Option<u64>, Option<Duration>);
-
-/// `RekeyLimit`: bytes as `1G` or `default`, then perhaps a time or `none`. What is left to the cipher or off is `None`.
-pub(super) fn rekey(arguments: &[String]) -> Result<Rekey, String> {
+/// `RekeyLimit`: bytes as `1G`, or `default`, which is zero; then perhaps a time, or `none`, which is no time.
+pub(super) fn rekey(arguments: &[String]) -> Result<(u64, Option<Duration>), String> {
     let (bytes, time) = match arguments {
         [bytes] => (bytes, None),
         [bytes, time] => (bytes, Some(time)),
@@ -123,8 +120,8 @@ pub(super) fn rekey(arguments: &[String]) -> Result<Rekey, String> {
     if (1..16).contains(&bytes) {
         return Err(format!("`{bytes}` is too small an amount"));
     }
-    let time = time.map(|time| seconds(time)).transpose()?;
-    Ok((Some(bytes).filter(|bytes| *bytes > 0), time.filter(|time| !time.is_zero())))
+    let time = time.filter(|time| *time != "none").map(|time| seconds(time)).transpose()?;
+    Ok((bytes, time))
 }
 
 /// `512`, `1G`, `1.5M`: powers of 1024 (`scan_scaled(3)`).
@@ -169,10 +166,10 @@ mod tests {
     #[test]
     fn amounts_and_times_of_a_rekey_limit() {
         let rekey = |text: &str| rekey(&text.split(' ').map(str::to_owned).collect::<Vec<_>>());
-        assert_eq!(rekey("1G"), Ok((Some(1 << 30), None)));
-        assert_eq!(rekey("1.5k 1h"), Ok((Some(1536), Some(Duration::from_hours(1)))));
-        assert_eq!(rekey("default none"), Ok((None, None)));
-        assert_eq!(rekey("16"), Ok((Some(16), None)));
+        assert_eq!(rekey("1G"), Ok((1 << 30, None)));
+        assert_eq!(rekey("1.5k 1h"), Ok((1536, Some(Duration::from_hours(1)))));
+        assert_eq!(rekey("default none"), Ok((0, None)));
+        assert_eq!(rekey("16"), Ok((16, None)));
         for bad in ["15", "1x", "-1", "1..5", "", "9999999999G", "1G x", "1G 1h 2h", "none"] {
             assert!(rekey(bad).is_err(), "{bad}");
         }

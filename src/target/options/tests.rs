@@ -101,8 +101,9 @@ fn of_proxy_jump_and_proxy_command_the_first_counts() {
     assert_eq!(route(&["ProxyCommand = nc \"%h\" # x", "ProxyJump=b"]), command);
     let jump = Some(Route::Jump(vec!["a".into(), "me@b:22".into()]));
     assert_eq!(route(&["ProxyJump=a,me@b:22 # x", "ProxyCommand=nc"]), jump);
-    assert_eq!(route(&["ProxyJump=None", "ProxyCommand=nc"]), Some(Route::Direct));
+    assert_eq!(route(&["ProxyJump=None", "ProxyCommand=nc"]), Some(Route::Command("nc".into())));
     assert_eq!(route(&["ProxyCommand=none", "ProxyJump=b"]), Some(Route::Direct));
+    assert_eq!(route(&["ProxyJump=none", "ProxyJump=b"]), Some(Route::NoJump));
 }
 
 #[test]
