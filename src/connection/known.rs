@@ -8,7 +8,7 @@ use tokio::process::Command;
 
 use crate::errors::Fault;
 use crate::model::outcome::Warning;
-use crate::target::Target;
+use crate::target::{Target, known_hosts_argv};
 use crate::target::known_hosts::{KnownHosts, Pin};
 
 /// How long `KnownHostsCommand` may take.
@@ -22,7 +22,7 @@ const KRL_MAGIC: &[u8] = b"SSHKRL\n\0";
 pub async fn of(target: &Target) -> Result<(KnownHosts, Vec<Warning>), Fault> {
     let (mut known, mut warnings) = target.host_keys.load();
     if let Some(command) = &target.known_hosts_command {
-        let text = printed(command).await?;
+        let text = printed(command, &target.host_keys.lookup_name).await?;
         warnings.extend(known.add(&target.host_keys, Path::new("KnownHostsCommand"), &text));
     }
     if let Some(path) = &target.revoked_host_keys {
@@ -33,9 +33,16 @@ pub async fn of(target: &Target) -> Result<(KnownHosts, Vec<Warning>), Fault> {
     Ok((known, warnings))
 }
 
-async fn printed(command: &str) -> Result<Vec<u8>, Fault> {
+/// It is asked once, before the key exchange (`%I` is `ORDER`), for everything that it knows of the host.
+async fn printed(command: &str, host: &str) -> Result<Vec<u8>, Fault> {
     let failed = |problem: String| Fault::ConfigInvalid { place: format!("KnownHostsCommand {command}"), problem };
-    let mut words = shlex::split(command).ok_or_else(|| failed("unbalanced quotes".to_owned()))?.into_iter();
+    let token = |letter| match letter {
+        'H' => host.to_owned(),
+        'I' => "ORDER".to_owned(),
+        // What is not known before the key exchange, as ssh says it.
+        _ => "NONE".to_owned(),
+    };
+    let mut words = known_hosts_argv(command, token).map_err(failed)?.into_iter();
     let program = words.next().ok_or_else(|| failed("it is empty".to_owned()))?;
     let mut run = Command::new(program);
     run.args(words).stdin(Stdio::null()).kill_on_drop(true);

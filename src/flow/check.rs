@@ -4,7 +4,6 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::phases::phases;
-use super::resolved;
 use super::trip::{Call, Ended, Trip, retry_config, unless_signalled};
 use crate::connection::{Patience, Progress, ServerKey, connect, known_host_keys, other_keys};
 use crate::effect::Effect;
@@ -14,7 +13,7 @@ use crate::model::outcome::{Outcome, Started};
 use crate::model::request::CheckRequest;
 use crate::model::sink::Sink;
 use crate::retry::wait_for_retry;
-use crate::target::Target;
+use crate::target::{Target, describe};
 use crate::target::known_hosts;
 
 /// Connects, authenticates, and says goodbye. `begun`: when the process began, for `--deadline` and the total time.
@@ -35,7 +34,9 @@ pub async fn check<S: Sink>(
 async fn go<S: Sink>(request: &CheckRequest, trip: &mut Trip<'_, S>, begun: Instant) -> Result<(), Fault> {
     let mut target = trip.resolve(&request.destination, &request.connection)?;
     if request.offline {
-        trip.finished.check = Some(Check::Offline(Offline { resolved: resolved::describe(&target) }));
+        let resolved = serde_json::to_value(describe(&target));
+        let resolved = resolved.map_err(|error| Fault::Internal { problem: error.to_string() })?;
+        trip.finished.check = Some(Check::Offline(Offline { resolved }));
         return Ok(());
     }
     target.remember_nothing();

@@ -5,7 +5,6 @@ mod check;
 mod exec;
 mod phases;
 mod prepare;
-mod resolved;
 mod trip;
 
 pub use check::check;

@@ -124,22 +124,45 @@ fn listed(settings: &Settings, tokens: &Tokens<'_>) -> Result<Vec<(PathBuf, bool
     named
         .map(|file| tokens.path(file).map(|path| (path, false)))
         .collect::<Result<_, _>>()
-        .map_err(|problem| Fault::ConfigInvalid { place: "-o IdentityFile".to_owned(), problem })
+        .map_err(|problem| invalid(settings, "IdentityFile", &problem))
+}
+
+fn invalid(settings: &Settings, keyword: &str, problem: &str) -> Fault {
+    Fault::ConfigInvalid { place: settings.place(keyword).to_owned(), problem: format!("{keyword}: {problem}") }
+}
+
+/// `CertificateFile`: the names and the texts. One that cannot be read is told, and the connection goes on without it.
+pub(super) fn certificates(
+    settings: &Settings,
+    tokens: &Tokens<'_>,
+) -> Result<(Vec<(String, Vec<u8>)>, Vec<Warning>), Fault> {
+    let (mut read, mut warnings) = (Vec::new(), Vec::new());
+    for file in settings.certificate_files.iter().filter(|file| !file.eq_ignore_ascii_case("none")) {
+        let path = tokens.path(file).map_err(|problem| invalid(settings, "CertificateFile", &problem))?;
+        match bounded(&path, PUBLIC_MAX_BYTES) {
+            Ok((text, _)) => read.push((path.display().to_string(), text)),
+            Err(error) => {
+                let message = format!("the certificate {} was skipped: {error}", path.display());
+                warnings.push(Warning::new("identity_skipped", message));
+            }
+        }
+    }
+    Ok((read, warnings))
 }
 
 /// `IdentityAgent`, else `SSH_AUTH_SOCK` (`ssh_config(5)`).
 fn agent(settings: &Settings, tokens: &Tokens<'_>) -> Result<Option<PathBuf>, Fault> {
-    let from_env = |name: &str| Ok(tokens.local.env(name).map(PathBuf::from));
-    match settings.identity_agent.as_deref() {
-        None | Some("SSH_AUTH_SOCK") => from_env("SSH_AUTH_SOCK"),
-        Some(none) if none.eq_ignore_ascii_case("none") => Ok(None),
-        Some(text) => match text.strip_prefix('$').filter(|name| !name.starts_with('{')) {
-            Some(name) => from_env(name),
-            None => tokens
-                .path(text)
-                .map(Some)
-                .map_err(|problem| Fault::ConfigInvalid { place: "-o IdentityAgent".to_owned(), problem }),
-        },
+    let from_env = |name: &str| tokens.local.env(name).map(PathBuf::from);
+    let Some(text) = settings.identity_agent.as_deref().filter(|text| *text != "SSH_AUTH_SOCK") else {
+        return Ok(from_env("SSH_AUTH_SOCK"));
+    };
+    if text.eq_ignore_ascii_case("none") {
+        return Ok(None);
+    }
+    match text.strip_prefix('$').filter(|name| !name.starts_with('{')) {
+        // As in ssh.c: a variable that is not set changes nothing.
+        Some(name) => Ok(from_env(name).or_else(|| from_env("SSH_AUTH_SOCK"))),
+        None => tokens.path(text).map(Some).map_err(|problem| invalid(settings, "IdentityAgent", &problem)),
     }
 }
 

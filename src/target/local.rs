@@ -19,6 +19,12 @@ pub struct Local {
     pub home: Option<PathBuf>,
     /// Our real user id.
     pub uid: u32,
+    /// The name of this machine: `%l`.
+    pub hostname: String,
+    /// The system's `ssh_config`.
+    pub system_config: PathBuf,
+    /// The variables that `SendEnv` can name, in the environment's order.
+    pub variables: Vec<(String, String)>,
     passwd: String,
     env: Lookup,
 }
@@ -31,14 +37,17 @@ impl Local {
             file.take(PASSWD_MAX_BYTES).read_to_end(&mut text)?;
             Ok(String::from_utf8_lossy(&text).into_owned())
         });
-        Self::new(
-            rustix::process::getuid().as_raw(),
-            passwd.unwrap_or_default(),
-            Box::new(|name| std::env::var_os(name)),
-        )
+        let uid = rustix::process::getuid().as_raw();
+        let text = |variable: (OsString, OsString)| Some((variable.0.into_string().ok()?, variable.1.into_string().ok()?));
+        Self {
+            hostname: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+            variables: std::env::vars_os().filter_map(text).collect(),
+            ..Self::new(uid, passwd.unwrap_or_default(), Box::new(|name| std::env::var_os(name)))
+        }
     }
 
-    /// An account described by its uid, the text of a passwd file, and a way to look up environment variables.
+    /// An account described by its uid, the text of a passwd file, and a way to look up environment variables; on a
+    /// machine of no name.
     pub fn new(uid: u32, passwd: String, env: Lookup) -> Self {
         let filled = |name: &str| env(name).filter(|value| !value.is_empty());
         let record = record(&passwd, |fields| fields[2].parse() == Ok(uid));
@@ -46,12 +55,26 @@ impl Local {
             .map(|fields| fields[0].to_owned())
             .or_else(|| filled("USER").or_else(|| filled("LOGNAME")).and_then(|name| name.into_string().ok()));
         let home = filled("HOME").map(PathBuf::from).or_else(|| record.map(|fields| PathBuf::from(fields[5])));
-        Self { user, home, uid, passwd, env }
+        Self {
+            user,
+            home,
+            uid,
+            hostname: "localhost".to_owned(),
+            system_config: PathBuf::from("/etc/ssh/ssh_config"),
+            variables: Vec::new(),
+            passwd,
+            env,
+        }
     }
 
     /// An environment variable; an empty one counts as unset.
     pub fn env(&self, name: &str) -> Option<OsString> {
         (self.env)(name).filter(|value| !value.is_empty())
+    }
+
+    /// An environment variable, an empty one too: for `${NAME}`.
+    pub fn env_as_set(&self, name: &str) -> Option<OsString> {
+        (self.env)(name)
     }
 
     /// The home directory of another account, for `~name/`.
@@ -81,7 +104,10 @@ pub(super) mod tests {
             "root:x:0:0:root:/root:/bin/sh\nbroken\nme:x:1000:1000::{}:/bin/sh\nother:x:1001:1001::/home/other:/bin/sh\n",
             home.display()
         );
-        Local::new(1000, passwd, Box::new(move |name| vars.get(name).cloned()))
+        Local {
+            system_config: home.join("etc/ssh_config"),
+            ..Local::new(1000, passwd, Box::new(move |name| vars.get(name).cloned()))
+        }
     }
 
     #[test]

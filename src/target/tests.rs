@@ -4,11 +4,12 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
+use super::identity::KeyText;
 use super::local::tests::local;
 use super::*;
-use crate::model::request::IdentitySource;
+use crate::model::request::{ConfigFile, HostKeyPolicy};
 
-fn options() -> ConnectionOptions {
+pub(super) fn options() -> ConnectionOptions {
     ConnectionOptions {
         config: ConfigFile::None,
         options: Vec::new(),
@@ -141,20 +142,6 @@ fn the_name_that_is_looked_up() {
     assert_eq!(names("::1", &[]), ("::1".into(), None));
     assert_eq!(names("web1:2222", &["HostKeyAlias=Cluster"]), ("cluster".into(), None));
     assert_eq!(names("web1", &["HostName=10.0.0.7", "Port=2"]), ("[10.0.0.7]:2".into(), Some("10.0.0.7".into())));
-}
-
-#[test]
-fn what_is_not_there_yet_is_refused_or_named() {
-    let home = Home::new();
-    home.write("config", "Host *\n", 0o600);
-    let with = |config| home.resolve("web1", &ConnectionOptions { config, ..options() });
-    let (_, warnings) = with(ConfigFile::Default).unwrap();
-    assert_eq!(warnings[0].code, "config_not_read");
-    assert!(warnings[0].message.contains(".ssh/config"));
-    assert_eq!(with(ConfigFile::None).unwrap().1, []);
-    assert_eq!(invalid(with(ConfigFile::File("/x/y".into()))).0, "/x/y");
-    let jump = ConnectionOptions { jump: vec!["b".into()], ..options() };
-    assert_eq!(invalid(home.resolve("web1", &jump)), ("-J".into(), "not supported yet".into()));
 }
 
 #[test]
@@ -322,4 +309,93 @@ fn identity_options() {
     }
     let options = ConnectionOptions { options: vec!["IdentityFile=~/no".into()], ..options() };
     assert_eq!(home.resolve("web1", &options).unwrap().1[0].code, "identity_skipped");
+}
+
+#[test]
+fn what_the_command_line_says_reaches_the_hops_only_where_it_is_about_all_of_them() {
+    let home = Home::new();
+    let key = home.write("deploy", "key", 0o600);
+    let config = home.write("jumps", "Host jump\n Port 77\n IdentityFile ~/.ssh/own\n StrictHostKeyChecking no\n", 0o600);
+    home.write("own", "key", 0o600);
+    let options = ConnectionOptions {
+        config: ConfigFile::File(config),
+        options: vec!["Compression=yes".into(), "ConnectTimeout=9".into()],
+        user: Some("deploy".into()),
+        port: Some(22),
+        identities: vec![IdentitySource::File(key)],
+        jump: vec!["you@jump".into(), "last:2222".into()],
+        password: Some(SecretSource::Env("PW".into())),
+        passphrase: Some(SecretSource::Env("PP".into())),
+        otp: Some(SecretSource::Stdin),
+        host_key_pins: vec!["SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA".into()],
+        keepalive: Some(Duration::from_secs(3)),
+        ..options()
+    };
+    let (it, _) = home.resolve("web1", &options).unwrap();
+    assert!(it.password.is_some() && it.otp.is_some() && it.host_keys.pins.len() == 1 && it.compression);
+    let [first, second] = &it.jump[..] else { panic!("{:?}", it.jump) };
+    assert_eq!((first.user.as_str(), first.host.as_str(), first.port), ("you", "jump", 77));
+    assert_eq!((second.user.as_str(), second.host.as_str(), second.port), ("me", "last", 2222));
+    assert_eq!(first.identities.identities[0].name, home.ssh("own").display().to_string());
+    assert_eq!(first.host_keys.policy, HostKeyPolicy::Insecure);
+    for hop in [first, second] {
+        assert!(hop.password.is_none() && hop.otp.is_none() && hop.host_keys.pins.is_empty() && !hop.compression);
+        assert_eq!((&hop.passphrase, hop.keepalive_interval), (&it.passphrase, Duration::from_secs(3)));
+        assert_eq!(hop.connect_timeout, Duration::from_secs(15));
+    }
+    let options = ConnectionOptions { host_key_policy: Some(HostKeyPolicy::AcceptNew), ..options };
+    let (it, _) = home.resolve("web1", &options).unwrap();
+    assert!(it.jump.iter().all(|hop| hop.host_keys.policy == HostKeyPolicy::AcceptNew));
+}
+
+#[test]
+fn certificates_and_variables() {
+    let home = Home::new();
+    home.write("cert", "text", 0o644);
+    let mut local = local(home.dir.path(), &[]);
+    local.variables = [("LANG", "C"), ("LC_ALL", "x"), ("SECRET", "y")].map(|(k, v)| (k.into(), v.into())).to_vec();
+    let options = ConnectionOptions {
+        options: ["CertificateFile=~/.ssh/cert", "CertificateFile=~/.ssh/no", "SendEnv=LC_* LANG", "SetEnv=LANG=de A=1"]
+            .map(str::to_owned)
+            .to_vec(),
+        ..options()
+    };
+    let (it, warnings) = resolve_for(&local, "web1", &options).unwrap();
+    assert_eq!(it.certificate_files, [(home.ssh("cert").display().to_string(), b"text".to_vec())]);
+    assert_eq!(warnings.len(), 1);
+    let variables: Vec<_> = it.send_env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    assert_eq!(variables, ["LANG=de", "A=1", "LC_ALL=x"]);
+}
+
+#[test]
+fn a_resolved_target_is_a_document_without_secrets() {
+    let home = Home::new();
+    home.write("id_ed25519", "the-key-itself", 0o600);
+    let options = ConnectionOptions {
+        options: ["SetEnv=TOKEN=hunter2", "Ciphers=^aes128-ctr", "RekeyLimit=1G 1h"].map(str::to_owned).to_vec(),
+        jump: vec!["jump".into()],
+        password: Some(SecretSource::Env("PW".into())),
+        ..options()
+    };
+    let (it, _) = home.resolve("me@Web1:2222", &options).unwrap();
+    let document = serde_json::to_value(describe(&it)).unwrap();
+    for (key, value) in [
+        ("alias", "Web1".into()),
+        ("host", "web1".into()),
+        ("port", 2222.into()),
+        ("user_source", "destination".into()),
+        ("host_key_name", "[web1]:2222".into()),
+        ("password_source", "env:PW".into()),
+        ("rekey_time_ms", 3_600_000.into()),
+        ("send_env", serde_json::json!(["TOKEN"])),
+        ("identity_files", serde_json::json!([home.ssh("id_ed25519").display().to_string()])),
+    ] {
+        assert_eq!(document[key], value, "{key}");
+    }
+    assert_eq!(document["algorithms"]["ciphers"], "^aes128-ctr");
+    assert_eq!(document["jump"][0]["host"], "jump");
+    let text = document.to_string();
+    assert!(!text.contains("hunter2") && !text.contains("the-key-itself"), "{text}");
+    let schema = schemars::schema_for!(super::resolved::Resolved);
+    assert!(jsonschema::is_valid(schema.as_value(), &document));
 }

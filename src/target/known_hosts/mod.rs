@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 pub use append::{line, remember};
 use line::Marker;
-pub use pin::{Pin, fingerprint};
+pub use pin::Pin;
 
 use crate::model::outcome::Warning;
 use crate::model::request::HostKeyPolicy;
