@@ -144,10 +144,8 @@ impl Settings {
             match settings.apply(&word, rest, &place) {
                 Ok(Applied::Honoured) => {}
                 Ok(Applied::Ignored(name)) => {
-                    warnings.push(Warning::new(
-                        "option_ignored",
-                        format!("`-o {name}` is not supported and was ignored"),
-                    ));
+                    warnings
+                        .push(Warning::new("option_ignored", format!("`-o {name}` is not supported and was ignored")));
                 }
                 Err(problem) => return Err(Fault::ConfigInvalid { place, problem }),
             }
@@ -334,4 +332,3 @@ pub(super) fn hops(line: &str) -> Result<Route, String> {
     }
     Ok(Route::Jump(hops))
 }
-

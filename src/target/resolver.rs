@@ -189,11 +189,7 @@ fn early_user(
     Ok(typed.user.as_ref().map(|_| "destination"))
 }
 
-fn user(
-    local: &Local,
-    settings: &Settings,
-    source: Option<&'static str>,
-) -> Result<(String, &'static str), Fault> {
+fn user(local: &Local, settings: &Settings, source: Option<&'static str>) -> Result<(String, &'static str), Fault> {
     if let Some(user) = &settings.user {
         check_user(user).map_err(|problem| config_invalid(settings.place("User"), format!("User: {problem}")))?;
         return Ok((user.clone(), source.unwrap_or("config")));

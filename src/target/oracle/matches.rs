@@ -62,7 +62,8 @@ fn match_criteria() {
             let _ = counts(line);
         }
     }
-    for line in ["Match all", "Match host WEB1", "Match !host a", "Match final", "Match exec true", "Match !exec false"] {
+    for line in ["Match all", "Match host WEB1", "Match !host a", "Match final", "Match exec true", "Match !exec false"]
+    {
         assert!(counts(line), "{line}");
     }
     for line in [
