@@ -245,6 +245,8 @@ impl Settings {
         let value = || one(arguments);
         match lower {
             "hostkeyalias" => first(&mut self.host_key_alias, value()?.to_owned()),
+            // A comment instead of files sets nothing.
+            "userknownhostsfile" | "globalknownhostsfile" if arguments.is_empty() => {}
             "userknownhostsfile" => first(&mut self.user_known_hosts, values::files(arguments)?),
             "globalknownhostsfile" => first(&mut self.global_known_hosts, values::files(arguments)?),
             "knownhostscommand" => first(&mut self.known_hosts_command, line.to_owned()),

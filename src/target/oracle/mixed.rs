@@ -112,13 +112,15 @@ fn lines() -> impl Strategy<Value = String> {
     proptest::collection::vec(line, 0..9).prop_map(|lines| lines.join("\n"))
 }
 
-/// We refuse characters in names that OpenSSH lets pass where a file says them.
+/// Where we differ on purpose: we refuse characters in names that OpenSSH lets pass where a file says them.
 fn stricter(case: &Case<'_>) -> bool {
     match Setting::new(case.files).ours(case.destination, case.options) {
         Err(Fault::ConfigInvalid { problem, .. }) => ["HostName: its host", "User: its user", "HostKeyAlias: it holds"]
             .iter()
             .any(|why| problem.starts_with(why)),
-        _ => false,
+        // Abbreviated addresses: it writes 22 as 0.0.0.22.
+        Ok(printed) => printed.value("hostname").parse::<u32>().is_ok(),
+        Err(_) => false,
     }
 }
 
