@@ -8,8 +8,8 @@ use tokio::process::Command;
 
 use crate::errors::Fault;
 use crate::model::outcome::Warning;
-use crate::target::{Target, known_hosts_argv};
 use crate::target::known_hosts::{KnownHosts, Pin};
+use crate::target::{Target, known_hosts_argv};
 
 /// How long `KnownHostsCommand` may take.
 const COMMAND_LIMIT: Duration = Duration::from_secs(10);

@@ -13,8 +13,8 @@ use crate::model::outcome::{Outcome, Started};
 use crate::model::request::CheckRequest;
 use crate::model::sink::Sink;
 use crate::retry::wait_for_retry;
-use crate::target::{Target, describe};
 use crate::target::known_hosts;
+use crate::target::{Target, describe};
 
 /// Connects, authenticates, and says goodbye. `begun`: when the process began, for `--deadline` and the total time.
 pub async fn check<S: Sink>(

@@ -131,11 +131,11 @@ fn invalid(settings: &Settings, keyword: &str, problem: &str) -> Fault {
     Fault::ConfigInvalid { place: settings.place(keyword).to_owned(), problem: format!("{keyword}: {problem}") }
 }
 
-/// `CertificateFile`: the names and the texts. One that cannot be read is told, and the connection goes on without it.
-pub(super) fn certificates(
-    settings: &Settings,
-    tokens: &Tokens<'_>,
-) -> Result<(Vec<(String, Vec<u8>)>, Vec<Warning>), Fault> {
+/// A file's name and its text.
+type Named = (String, Vec<u8>);
+
+/// `CertificateFile`. One that cannot be read is told, and the connection goes on without it.
+pub(super) fn certificates(settings: &Settings, tokens: &Tokens<'_>) -> Result<(Vec<Named>, Vec<Warning>), Fault> {
     let (mut read, mut warnings) = (Vec::new(), Vec::new());
     for file in settings.certificate_files.iter().filter(|file| !file.eq_ignore_ascii_case("none")) {
         let path = tokens.path(file).map_err(|problem| invalid(settings, "CertificateFile", &problem))?;

@@ -38,7 +38,8 @@ impl Local {
             Ok(String::from_utf8_lossy(&text).into_owned())
         });
         let uid = rustix::process::getuid().as_raw();
-        let text = |variable: (OsString, OsString)| Some((variable.0.into_string().ok()?, variable.1.into_string().ok()?));
+        let text =
+            |variable: (OsString, OsString)| Some((variable.0.into_string().ok()?, variable.1.into_string().ok()?));
         Self {
             hostname: rustix::system::uname().nodename().to_string_lossy().into_owned(),
             variables: std::env::vars_os().filter_map(text).collect(),

@@ -19,13 +19,13 @@ mod keywords;
 pub mod known_hosts;
 pub mod local;
 pub mod options;
-pub mod resolved;
-pub mod secrets;
 #[cfg(test)]
 mod oracle;
+pub mod resolved;
+mod resolver;
+pub mod secrets;
 #[cfg(test)]
 mod tests;
-mod resolver;
 mod trust;
 mod values;
 

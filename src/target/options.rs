@@ -144,10 +144,8 @@ impl Settings {
             match settings.apply(&word, rest, &place) {
                 Ok(Applied::Honoured) => {}
                 Ok(Applied::Ignored(name)) => {
-                    warnings.push(Warning::new(
-                        "option_ignored",
-                        format!("`-o {name}` is not supported and was ignored"),
-                    ));
+                    warnings
+                        .push(Warning::new("option_ignored", format!("`-o {name}` is not supported and was ignored")));
                 }
                 Err(problem) => return Err(Fault::ConfigInvalid { place, problem }),
             }
@@ -247,6 +245,8 @@ impl Settings {
         let value = || one(arguments);
         match lower {
             "hostkeyalias" => first(&mut self.host_key_alias, value()?.to_owned()),
+            // A comment instead of files sets nothing.
+            "userknownhostsfile" | "globalknownhostsfile" if arguments.is_empty() => {}
             "userknownhostsfile" => first(&mut self.user_known_hosts, values::files(arguments)?),
             "globalknownhostsfile" => first(&mut self.global_known_hosts, values::files(arguments)?),
             "knownhostscommand" => first(&mut self.known_hosts_command, line.to_owned()),
@@ -334,4 +334,3 @@ pub(super) fn hops(line: &str) -> Result<Route, String> {
     }
     Ok(Route::Jump(hops))
 }
-

@@ -5,6 +5,7 @@ mod errors;
 mod hops;
 mod includes;
 mod matches;
+mod mixed;
 mod options;
 mod theirs;
 mod tokens;

@@ -155,3 +155,43 @@ fn names(paths: &[PathBuf]) -> Vec<String> {
 fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{Home, options};
+    use super::*;
+    use crate::model::request::{ConnectionOptions, SecretSource};
+
+    #[test]
+    fn a_resolved_target_is_a_document_without_secrets() {
+        let home = Home::new();
+        home.write("id_ed25519", "the-key-itself", 0o600);
+        let options = ConnectionOptions {
+            options: ["SetEnv=TOKEN=hunter2", "Ciphers=^aes128-ctr", "RekeyLimit=1G 1h"].map(str::to_owned).to_vec(),
+            jump: vec!["jump".into()],
+            password: Some(SecretSource::Env("PW".into())),
+            ..options()
+        };
+        let (it, _) = home.resolve("me@Web1:2222", &options).unwrap();
+        let document = serde_json::to_value(describe(&it)).unwrap();
+        for (key, value) in [
+            ("alias", "Web1".into()),
+            ("host", "web1".into()),
+            ("port", 2222.into()),
+            ("user_source", "destination".into()),
+            ("host_key_name", "[web1]:2222".into()),
+            ("password_source", "env:PW".into()),
+            ("rekey_time_ms", 3_600_000.into()),
+            ("send_env", serde_json::json!(["TOKEN"])),
+            ("identity_files", serde_json::json!([home.ssh("id_ed25519").display().to_string()])),
+        ] {
+            assert_eq!(document[key], value, "{key}");
+        }
+        assert_eq!(document["algorithms"]["ciphers"], "^aes128-ctr");
+        assert_eq!(document["jump"][0]["host"], "jump");
+        let text = document.to_string();
+        assert!(!text.contains("hunter2") && !text.contains("the-key-itself"), "{text}");
+        let schema = schemars::schema_for!(Resolved);
+        assert!(jsonschema::is_valid(schema.as_value(), &document));
+    }
+}

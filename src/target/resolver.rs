@@ -1,7 +1,7 @@
 //! The order in which a destination is resolved: the command line, the files, the name, the files again where `Match
 //! final` asks for it, and then everything that depends on host, port and user.
 
-use std::net::Ipv6Addr;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use super::config::{self, Reader, Subject, last_hop};
@@ -144,7 +144,7 @@ impl<'a> Resolver<'a> {
     }
 
     fn host_name(&self, typed: &Destination, settings: &Settings) -> Result<String, Fault> {
-        let Some(name) = &settings.host_name else { return Ok(lower_case(&typed.host)) };
+        let Some(name) = &settings.host_name else { return Ok(canonical(&typed.host)) };
         let invalid = |problem| config_invalid(settings.place("HostName"), format!("HostName: {problem}"));
         // `%h` alone is allowed in it, and means the name as typed.
         let tokens = Tokens {
@@ -158,7 +158,7 @@ impl<'a> Resolver<'a> {
         };
         let name = tokens.text(name, Allowed::Host).map_err(invalid)?;
         check_host(&name).map_err(invalid)?;
-        Ok(lower_case(&name))
+        Ok(canonical(&name))
     }
 
     fn say(&mut self, warnings: impl IntoIterator<Item = Warning>) {
@@ -189,11 +189,7 @@ fn early_user(
     Ok(typed.user.as_ref().map(|_| "destination"))
 }
 
-fn user(
-    local: &Local,
-    settings: &Settings,
-    source: Option<&'static str>,
-) -> Result<(String, &'static str), Fault> {
+fn user(local: &Local, settings: &Settings, source: Option<&'static str>) -> Result<(String, &'static str), Fault> {
     if let Some(user) = &settings.user {
         check_user(user).map_err(|problem| config_invalid(settings.place("User"), format!("User: {problem}")))?;
         return Ok((user.clone(), source.unwrap_or("config")));
@@ -216,13 +212,13 @@ fn variables(local: &Local, settings: &Settings) -> Vec<(String, String)> {
     pairs
 }
 
-/// Host names are lower-case from here on (ssh.c); the zone of an IPv6 address is an interface, and those differ by
-/// case.
-fn lower_case(host: &str) -> String {
-    match host.split_once('%') {
-        Some((address, zone)) if address.parse::<Ipv6Addr>().is_ok() => {
-            format!("{}%{zone}", address.to_ascii_lowercase())
-        }
+/// Names are lower-case from here on, and addresses in their one spelling (ssh.c): `known_hosts` is searched for that. The
+/// zone of an IPv6 address is an interface, and those differ by case.
+fn canonical(host: &str) -> String {
+    let (address, zone) = host.split_once('%').map_or((host, None), |(address, zone)| (address, Some(zone)));
+    match (address.parse::<IpAddr>(), zone) {
+        (Ok(address), None) => address.to_string(),
+        (Ok(IpAddr::V6(address)), Some(zone)) => format!("{address}%{zone}"),
         _ => host.to_ascii_lowercase(),
     }
 }

@@ -22,7 +22,6 @@ pub(super) fn files(arguments: &[String]) -> Result<Vec<String>, String> {
     const MAX: usize = 32;
     let none = arguments.iter().any(|word| word.eq_ignore_ascii_case("none"));
     match arguments {
-        [] => Err("it has no value".to_owned()),
         [_] if none => Ok(Vec::new()),
         _ if none => Err("`none` stands alone".to_owned()),
         _ if arguments.iter().any(String::is_empty) => Err("a file name is empty".to_owned()),

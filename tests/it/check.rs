@@ -267,7 +267,7 @@ fn offline_names_whom_it_means_and_calls_nobody() {
         (&"no-such-host.invalid".into(), &2222.into(), &"somebody".into(), &"destination".into()),
         "{run}"
     );
-    assert_eq!(resolved["identities"], serde_json::json!([key.display().to_string()]), "{run}");
+    assert_eq!(resolved["identity_files"], serde_json::json!([key.display().to_string()]), "{run}");
     assert_eq!((&said["attempts"], &resolved["connect_timeout_ms"]), (&0.into(), &15_000.into()), "{run}");
     let server = FakeServer::start(Manner::Mute);
     let run = server.cli("check --raw --offline DEST").run();

@@ -1,6 +1,7 @@
 //! The file names that an `Include` pattern stands for (`glob(7)`): `*`, `?` and `[…]` in any part of the path, in
 //! alphabetical order, hidden files only where the pattern says the dot. Written here because it is all that is needed.
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use super::pattern::fits_by;
@@ -43,9 +44,9 @@ fn one_fits(c: char, pattern: &[char]) -> Option<usize> {
     match pattern.first()? {
         '?' => Some(1),
         '[' => match class(&pattern[1..]) {
-            Some((negated, members, width)) => {
-                let inside = members.iter().any(|(low, high)| (*low..=*high).contains(&c));
-                (inside != negated).then_some(1 + width)
+            Some(class) => {
+                let inside = class.members.iter().any(|members| members.contains(&c));
+                (inside != class.negated).then_some(1 + class.width)
             }
             // Never closed: an ordinary character.
             None => (c == '[').then_some(1),
@@ -55,23 +56,31 @@ fn one_fits(c: char, pattern: &[char]) -> Option<usize> {
     }
 }
 
-/// `!a-z]`: whether it is negated, the ranges, and its length up to and with the bracket.
-fn class(text: &[char]) -> Option<(bool, Vec<(char, char)>, usize)> {
+/// One `[…]`.
+struct Class {
+    negated: bool,
+    members: Vec<RangeInclusive<char>>,
+    /// Its length without the first bracket, and with the last.
+    width: usize,
+}
+
+/// What follows a `[`, if it is closed.
+fn class(text: &[char]) -> Option<Class> {
     let negated = matches!(text.first(), Some('!' | '^'));
     let mut at = usize::from(negated);
     let mut members = Vec::new();
     loop {
         let low = *text.get(at)?;
         if low == ']' && !members.is_empty() {
-            return Some((negated, members, at + 1));
+            return Some(Class { negated, members, width: at + 1 });
         }
         match (text.get(at + 1), text.get(at + 2)) {
             (Some('-'), Some(high)) if *high != ']' => {
-                members.push((low, *high));
+                members.push(low..=*high);
                 at += 3;
             }
             _ => {
-                members.push((low, low));
+                members.push(low..=low);
                 at += 1;
             }
         }

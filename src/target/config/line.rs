@@ -36,11 +36,7 @@ pub(super) fn delimited(rest: &mut Option<&str>) -> Option<String> {
         return Some(format!("{word}{inside}"));
     }
     let spaced = after.trim_start_matches(BLANKS);
-    *rest = Some(if after.starts_with('=') {
-        after[1..].trim_start_matches(BLANKS)
-    } else {
-        spaced.strip_prefix('=').map_or(spaced, |value| value.trim_start_matches(BLANKS))
-    });
+    *rest = Some(spaced.strip_prefix('=').map_or(spaced, |value| value.trim_start_matches(BLANKS)));
     Some(word.to_owned())
 }
 

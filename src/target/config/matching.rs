@@ -1,5 +1,6 @@
 //! `Match` (`ssh_config(5)`, readconf.c `match_cfg_line`).
 
+use super::super::DEFAULT_PORT;
 use super::super::destination::Destination;
 use super::super::expand::{Allowed, Tokens};
 use super::super::local::Local;
@@ -7,7 +8,6 @@ use super::super::options::{Route, Settings};
 use super::line::delimited;
 use super::pattern::{host_fits, list_fits};
 use super::{Pass, Reader, Subject, exec};
-use super::super::DEFAULT_PORT;
 use crate::errors::Fault;
 use crate::model::outcome::Warning;
 
@@ -16,14 +16,9 @@ const UNSUPPORTED: [&str; 4] = ["localnetwork", "sessiontype", "command", "versi
 
 impl Reader<'_> {
     /// Whether the block counts. `never`: it does not, but its line has to be right.
-    pub(super) fn criteria(
-        &mut self,
-        pass: &mut Pass<'_>,
-        line: &str,
-        at: &str,
-        never: bool,
-    ) -> Result<bool, Fault> {
-        let wrong = |problem: String| Fault::ConfigInvalid { place: at.to_owned(), problem: format!("`Match`: {problem}") };
+    pub(super) fn criteria(&mut self, pass: &mut Pass<'_>, line: &str, at: &str, never: bool) -> Result<bool, Fault> {
+        let wrong =
+            |problem: String| Fault::ConfigInvalid { place: at.to_owned(), problem: format!("`Match`: {problem}") };
         let local = self.local;
         let known = Known::new(local, pass.settings, pass.subject).map_err(wrong)?;
         let mut rest = Some(line);

@@ -95,9 +95,12 @@ impl<'a> Reader<'a> {
             ConfigFile::None => {}
             // Whoever names a file answers for its mode.
             ConfigFile::File(path) => match self.sources.load(path, None) {
-                Load::Text(text) => self.file(&mut pass, &text, Place { path, users: true, never: false }, &mut true)?,
-                Load::Missing(problem) | Load::Unreadable(problem) => return Err(invalid(path, problem)),
-                Load::Refused(problem) => return Err(invalid(path, problem)),
+                Load::Text(text) => {
+                    self.file(&mut pass, &text, Place { path, users: true, never: false }, &mut true)?;
+                }
+                Load::Missing(problem) | Load::Unreadable(problem) | Load::Refused(problem) => {
+                    return Err(invalid(path, problem));
+                }
             },
             ConfigFile::Default => {
                 if let Some(path) = self.local.home.as_ref().map(|home| home.join(".ssh/config")) {

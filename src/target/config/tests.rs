@@ -196,8 +196,7 @@ fn resolves_or_refuses(text: &[u8]) {
     let home = Home::new(&[]);
     let file = home.dir.path().join("config");
     fs::write(&file, text).unwrap();
-    let mut nobody = Local::new(7, String::new(), Box::new(|_| None));
-    nobody.system_config = "/none".into();
+    let nobody = Local::new(7, String::new(), Box::new(|_| None));
     let options = ConnectionOptions { config: ConfigFile::File(file), ..options() };
     let _ = resolve_for(&nobody, "web1", &options);
     let _ = home.resolve(&options);

@@ -91,7 +91,8 @@ fn lines_that_are_wrong_are_refused_wherever_they_are() {
 
 #[test]
 fn what_the_command_line_cannot_say() {
-    for option in ["Host=x", "Match=all", "Include=x", "Frobnicate=1", "Port=x", "User=a;b", "User=-x", "Port", "Port="] {
+    for option in ["Host=x", "Match=all", "Include=x", "Frobnicate=1", "Port=x", "User=a;b", "User=-x", "Port", "Port="]
+    {
         let case = Case { files: &[("config", "")], options: &[option], destination: "web1" };
         assert!(same(&case).is_none(), "{option}");
     }

@@ -53,7 +53,8 @@ fn inside_blocks_it_is_conditional() {
 fn nested_and_too_deep() {
     let files = [("config", "Include DIR/a"), ("a", "Include DIR/b\nPort 2"), ("b", "User b\nPort 3")];
     assert_eq!(port_and_user(&files), ("3".into(), "b".into()));
-    let names: Vec<_> = (0..=16).map(|n| (format!("f{n}"), format!("Include DIR/f{}\nPort {}", n + 1, n + 1))).collect();
+    let names: Vec<_> =
+        (0..=16).map(|n| (format!("f{n}"), format!("Include DIR/f{}\nPort {}", n + 1, n + 1))).collect();
     let deep = |last: usize| {
         let first = ("config", "Include DIR/f1");
         let rest = names[1..last].iter().map(|(name, text)| (name.as_str(), text.as_str()));

@@ -62,7 +62,8 @@ fn match_criteria() {
             let _ = counts(line);
         }
     }
-    for line in ["Match all", "Match host WEB1", "Match !host a", "Match final", "Match exec true", "Match !exec false"] {
+    for line in ["Match all", "Match host WEB1", "Match !host a", "Match final", "Match exec true", "Match !exec false"]
+    {
         assert!(counts(line), "{line}");
     }
     for line in [
@@ -157,7 +158,7 @@ fn the_name_as_typed_keeps_its_case() {
         let text = format!("Host {pattern}\n Port 99\nMatch originalhost {pattern}\n User x");
         same(&Case { files: &[("config", &text)], options: &[], destination });
     }
-    for destination in ["::1", "10.0.0.7", "me@fe80::1%eth0"] {
+    for destination in ["::1", "10.0.0.7", "me@fe80::1%lo", "2001:DB8:0::0001", "0::1"] {
         let files = [("config", "Host ::1 10.* fe80::*\n Port 99\nMatch host *:*\n User x")];
         same(&Case { files: &files, options: &[], destination });
     }

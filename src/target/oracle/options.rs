@@ -102,9 +102,7 @@ fn forms_of_a_line() {
     ] {
         resolves(line, &[("user", "x")]);
     }
-    for (line, user) in
-        [("User x#y", "x#y"), ("User a\\ b", "a b"), ("User ==x", "=x"), ("User =x", "x")]
-    {
+    for (line, user) in [("User x#y", "x#y"), ("User a\\ b", "a b"), ("User ==x", "=x"), ("User =x", "x")] {
         if let Some(printed) = same_file(line).filter(|_| !user.is_empty()) {
             assert_eq!(printed.value("user"), user, "{line}");
         }
@@ -114,22 +112,21 @@ fn forms_of_a_line() {
 #[test]
 fn the_first_value_wins() {
     resolves("User a\nUser b", &[("user", "a")]);
-    resolves("Host web1\n User a\n Port 1\nHost *\n User b\n Port 2\n Compression yes", &[
-        ("user", "a"),
-        ("port", "1"),
-        ("compression", "yes"),
-    ]);
+    resolves(
+        "Host web1\n User a\n Port 1\nHost *\n User b\n Port 2\n Compression yes",
+        &[("user", "a"), ("port", "1"), ("compression", "yes")],
+    );
     resolves("UserKnownHostsFile /a\nUserKnownHostsFile /b", &[("userknownhostsfile", "/a")]);
     resolves("SetEnv A=1\nSetEnv B=2", &[("setenv", "A=1")]);
     resolves("RekeyLimit 1M\nRekeyLimit 2M 9", &[]);
-    resolves("PubkeyAcceptedKeyTypes ssh-ed25519\nPubkeyAcceptedAlgorithms ssh-rsa", &[(
-        "pubkeyacceptedalgorithms",
-        "ssh-ed25519",
-    )]);
-    resolves("ChallengeResponseAuthentication no\nKbdInteractiveAuthentication yes", &[(
-        "kbdinteractiveauthentication",
-        "no",
-    )]);
+    resolves(
+        "PubkeyAcceptedKeyTypes ssh-ed25519\nPubkeyAcceptedAlgorithms ssh-rsa",
+        &[("pubkeyacceptedalgorithms", "ssh-ed25519")],
+    );
+    resolves(
+        "ChallengeResponseAuthentication no\nKbdInteractiveAuthentication yes",
+        &[("kbdinteractiveauthentication", "no")],
+    );
 }
 
 #[test]

@@ -45,8 +45,7 @@ const KEYS: [&str; 31] = [
 ];
 
 /// Lists of algorithms: compared where they are named without a prefix.
-const ALGORITHMS: [&str; 5] =
-    ["kexalgorithms", "ciphers", "macs", "hostkeyalgorithms", "pubkeyacceptedalgorithms"];
+const ALGORITHMS: [&str; 5] = ["kexalgorithms", "ciphers", "macs", "hostkeyalgorithms", "pubkeyacceptedalgorithms"];
 
 /// Keyword → value.
 #[derive(Clone, Debug)]
@@ -76,8 +75,12 @@ impl Printed {
         }
         // After a second pass it repeats them.
         if let Some(names) = found.get_mut("sendenv") {
-            let mut once = Vec::new();
-            names.iter().for_each(|name| if !once.contains(name) { once.push(name.clone()) });
+            let mut once: Vec<String> = Vec::new();
+            for name in names.iter() {
+                if !once.contains(name) {
+                    once.push(name.clone());
+                }
+            }
             *names = once;
         }
         let mut it = Self(found.into_iter().map(|(key, values)| (key, values.join("\n"))).collect());
@@ -113,7 +116,7 @@ impl Printed {
         put("certificatefile", settings.certificate_files.join("\n"));
         match &settings.route {
             Some(Route::Command(command)) => put("proxycommand", command.clone()),
-            Some(Route::Jump(hops)) => put("proxyjump", hops.join(",")),
+            Some(Route::Jump(hops)) => put("proxyjump", hops.join(",").replace("ssh://", "")),
             Some(Route::Direct | Route::NoJump) | None => {}
         }
         let paths = |paths: &[std::path::PathBuf]| {
@@ -149,8 +152,7 @@ impl Printed {
         let (bytes, time) = (target.rekey_bytes.unwrap_or(0), target.rekey_time.unwrap_or_default());
         put("rekeylimit", format!("{bytes} {}", time.as_secs()));
         let algorithms = &target.algorithms;
-        let lists =
-            [&algorithms.kex, &algorithms.ciphers, &algorithms.macs, &algorithms.host_keys, &algorithms.pubkey];
+        let lists = [&algorithms.kex, &algorithms.ciphers, &algorithms.macs, &algorithms.host_keys, &algorithms.pubkey];
         for (key, list) in ALGORITHMS.into_iter().zip(lists) {
             put(key, list.clone().unwrap_or_default());
         }

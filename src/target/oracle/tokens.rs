@@ -42,8 +42,7 @@ fn files_and_commands() {
         "HostName real\nUser deploy\nPort 77\nHostKeyAlias Alias\nUserKnownHostsFile /%h/%n/%p/%r/%k/%C/${ORACLE_SET}\n\
          ProxyCommand nc %h %n %p %r %%\nKnownHostsCommand /bin/x %k %H",
     )]);
-    let (target, _) =
-        super::super::resolve_for(&setting.local(), "Web1", &setting.connection(&[])).unwrap();
+    let (target, _) = super::super::resolve_for(&setting.local(), "Web1", &setting.connection(&[])).unwrap();
     assert_eq!(target.proxy_command.as_deref(), Some("nc real Web1 77 deploy %"));
     assert_eq!(target.known_hosts_command.as_deref(), Some("\"/bin/x\" \"alias\" \"%H\""));
     let theirs = setting.theirs("Web1", &[]).unwrap();

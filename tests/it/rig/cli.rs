@@ -51,6 +51,7 @@ pub struct Running {
     readers: [Option<JoinHandle<Vec<u8>>>; 2],
     // Kept open for as long as the process lives.
     _stdin: Option<std::process::ChildStdin>,
+    _waiting: Option<std::io::PipeWriter>,
     since: Instant,
     limit: Duration,
     line: String,
@@ -204,23 +205,30 @@ impl Cli {
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", self.scratch.dir("home")).env("XDG_STATE_HOME", self.scratch.dir("state"));
         command.envs(self.envs.iter().map(|(name, value)| (name, value)));
+        let mut waiting = None;
         command.stdin(match &self.stdin {
             Stdin::Null => Stdio::null(),
             Stdin::File(path) => File::open(path).unwrap().into(),
-            Stdin::Open | Stdin::Bytes(_) | Stdin::BytesThenOpen(_) => Stdio::piped(),
+            Stdin::BytesThenOpen(bytes) => {
+                // There from the beginning: what is looked for is data that waits.
+                let (reader, mut writer) = std::io::pipe().unwrap();
+                writer.write_all(bytes).unwrap();
+                waiting = Some(writer);
+                reader.into()
+            }
+            Stdin::Open | Stdin::Bytes(_) => Stdio::piped(),
         });
         command.stdout(if self.stdout_closed { std::io::pipe().unwrap().1.into() } else { Stdio::piped() });
         let since = Instant::now();
         let mut child = command.spawn().unwrap();
         let mut stdin = child.stdin.take();
         match self.stdin {
-            Stdin::Bytes(bytes) => feed(stdin.take(), bytes, false),
-            Stdin::BytesThenOpen(bytes) => feed(stdin.take(), bytes, true),
+            Stdin::Bytes(bytes) => feed(stdin.take(), bytes),
             _ => {}
         }
         let readers = [child.stdout.take().map(collect), child.stderr.take().map(collect)];
         let (limit, scratch) = (self.limit, self.scratch);
-        Running { child, readers, _stdin: stdin, since, limit, line, scratch, visible: Vec::new() }
+        Running { child, readers, _stdin: stdin, _waiting: waiting, since, limit, line, scratch, visible: Vec::new() }
     }
 
     /// Starts it and waits for its end.
@@ -230,14 +238,10 @@ impl Cli {
 }
 
 /// Writes in the background: the product may never read it.
-fn feed(stdin: Option<std::process::ChildStdin>, bytes: Vec<u8>, stay_open: bool) {
+fn feed(stdin: Option<std::process::ChildStdin>, bytes: Vec<u8>) {
     let mut stdin = stdin.unwrap();
     std::thread::spawn(move || {
         let _ = stdin.write_all(&bytes);
-        if stay_open {
-            // Until the test's process ends: closing it is what must not happen.
-            std::mem::forget(stdin);
-        }
     });
 }
 
