@@ -45,19 +45,23 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::runtime;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use cli::Surroundings;
-use errors::exit_codes::EX_SOFTWARE;
-use errors::{Caught, Fault};
+use errors::exit_codes::{EX_SIGTERM, EX_SOFTWARE};
+use errors::{Caught, Fault, Limit, SshCliError};
 use flow::Ended;
 use model::outcome::{Finished, Outcome, Started};
 use model::request::{Action, OutputOptions, Request};
 use report::Output;
 use retry::RetryConfig;
+
+/// How long a reader who does not read may hold up the last words of a command that was stopped.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// What the last panic said, and where. russh runs in a task of its own: its panic would otherwise look like a lost connection.
 static PANICKED: Mutex<Option<String>> = Mutex::new(None);
@@ -140,23 +144,67 @@ fn connected(
             return say(output, &failed_before_anything(fault, effect), command);
         }
     };
+    let mut caught = None;
     let ended = guarded(lost, || {
         runtime.block_on(async {
             let begun = Instant::now();
             let mut signals = signals::catch();
             let ended = work(begun, &mut output, &mut signals).await;
-            // A slow reader of ours may take its time, until somebody says that it is enough.
-            tokio::select! {
-                biased;
-                // How it ended is asked for again when everything is said.
-                _ = output.drained() => ended,
-                Some(signal) = signals.recv() => ended.with_fault(Fault::Interrupted { signal, confirmed: None }),
-            }
+            let ended = drained(ended, &mut output, &mut signals).await;
+            caught = Some(signals);
+            ended
         })
+    });
+    // The last words may find a reader who does not read: they are not waited for longer than that deserves.
+    let patience = ended.is_stopped().then_some(LAST_WORDS);
+    let (sender, said) = oneshot::channel();
+    std::thread::spawn(move || sender.send(say(output, &ended, command)));
+    let code = runtime.block_on(async {
+        let signal = async {
+            match &mut caught {
+                Some(signals) => signals.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            code = said => code.unwrap_or(EX_SOFTWARE),
+            Some(signal) = signal => {
+                let fault = Fault::Interrupted { signal, confirmed: None };
+                SshCliError::new(fault, Started::Unknown, effect, false).exit_code()
+            },
+            () = sleep_for(patience) => EX_SIGTERM,
+        }
     });
     // A look-up or a read that still blocks a thread is not waited for.
     runtime.shutdown_background();
-    say(output, &ended, command)
+    code
+}
+
+/// Waits until our reader has taken the output. A slow one may take its time, until somebody says that it is enough, the
+/// deadline is over, or there is nothing more to wait for, since the command was stopped anyway.
+async fn drained(ended: Ended, output: &mut Output, signals: &mut mpsc::Receiver<Caught>) -> Ended {
+    let stopped = ended.is_stopped().then_some(LAST_WORDS);
+    let deadline = ended.deadline;
+    tokio::select! {
+        biased;
+        // How it ended is asked for again when everything is said.
+        _ = output.drained() => ended,
+        Some(signal) = signals.recv() => ended.with_fault(Fault::Interrupted { signal, confirmed: None }),
+        () = sleep_for(stopped) => ended,
+        () = sleep_for(deadline.map(|(at, _)| at.saturating_duration_since(Instant::now()))) => {
+            let after = deadline.map_or_else(Default::default, |(_, span)| span);
+            ended.with_fault(Fault::Timeout { limit: Limit::Deadline, after, confirmed: Some(true) })
+        }
+    }
+}
+
+/// For ever, without a span.
+async fn sleep_for(span: Option<Duration>) {
+    match span {
+        Some(span) => tokio::time::sleep(span).await,
+        None => std::future::pending().await,
+    }
 }
 
 fn not_started(destination: &str, effect: effect::Effect) -> Finished {
@@ -173,7 +221,7 @@ fn guarded(lost: Finished, work: impl FnOnce() -> Ended) -> Ended {
         (Ok(ended), None) => ended,
         (Ok(ended), Some(problem)) => ended.with_fault(Fault::Internal { problem }),
         (Err(_), problem) => {
-            Ended { finished: lost, error: None }.with_fault(Fault::Internal { problem: problem.unwrap_or_default() })
+            Ended { finished: lost, error: None, deadline: None }.with_fault(Fault::Internal { problem: problem.unwrap_or_default() })
         }
     }
 }
@@ -184,7 +232,7 @@ fn say(output: Output, ended: &Ended, command: &'static str) -> i32 {
 }
 
 fn failed_before_anything(fault: Fault, effect: effect::Effect) -> Ended {
-    Ended { finished: Finished::not_started(effect), error: None }.with_fault(fault)
+    Ended { finished: Finished::not_started(effect), error: None, deadline: None }.with_fault(fault)
 }
 
 /// `SSH_CLI_STATE_DIR`, else `$XDG_STATE_HOME/ssh-cli`, else `~/.local/state/ssh-cli`; none without a home.

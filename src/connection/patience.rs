@@ -13,27 +13,28 @@ use crate::model::outcome::Phase;
 /// What is left of `--connect-timeout`, or of `--deadline` where that is less.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
-    begun: Instant,
     until: Option<Instant>,
-    deadline: Option<Instant>,
+    deadline: Option<(Instant, Duration)>,
     flag: &'static str,
+    /// What the flag says.
+    span: Duration,
 }
 
 impl Patience {
     /// Begins now.
-    pub fn new(connect_timeout: Option<Duration>, deadline: Option<Instant>) -> Self {
-        let begun = Instant::now();
-        let mut patience = Self { begun, until: later(begun, connect_timeout), deadline, flag: "--connect-timeout" };
+    pub fn new(connect_timeout: Option<Duration>, deadline: Option<(Instant, Duration)>) -> Self {
+        let until = later(Instant::now(), connect_timeout);
+        let span = connect_timeout.unwrap_or_default();
+        let mut patience = Self { until, deadline, flag: "--connect-timeout", span };
         patience.bound();
         patience
     }
 
     fn bound(&mut self) {
-        if let Some(deadline) = self.deadline
+        if let Some((deadline, span)) = self.deadline
             && self.until.is_none_or(|until| deadline < until)
         {
-            self.until = Some(deadline);
-            self.flag = "--deadline";
+            (self.until, self.flag, self.span) = (Some(deadline), "--deadline", span);
         }
     }
 
@@ -42,7 +43,7 @@ impl Patience {
         let Some(until) = self.until else { return Ok(step.await) };
         timeout_at(until, step).await.map_err(|_| Fault::ConnectTimeout {
             address: address.to_owned(),
-            after: self.begun.elapsed(),
+            after: self.span,
             flag: self.flag,
             phase,
         })
@@ -78,7 +79,6 @@ impl Patience {
     }
 
     fn outside_by(&mut self, waited: Duration) {
-        self.begun += waited;
         if self.flag == "--connect-timeout" {
             self.until = self.until.and_then(|until| until.checked_add(waited));
         }
@@ -142,8 +142,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_deadline_bounds_it_whatever_happens() {
-        let deadline = Instant::now() + Duration::from_secs(3);
-        let patience = Patience::new(Some(Duration::from_secs(5)), Some(deadline));
+        let span = Duration::from_secs(3);
+        let deadline = Instant::now() + span;
+        let patience = Patience::new(Some(Duration::from_secs(5)), Some((deadline, span)));
         let late = patience.within("h", Phase::Connect, std::future::pending::<()>()).await;
         assert!(matches!(late, Err(Fault::ConnectTimeout { flag: "--deadline", .. })));
         assert_eq!(Instant::now(), deadline);

@@ -174,10 +174,10 @@ pub enum Fault {
     RemoteExit { status: u32 },
     #[error("the command was ended by SIG{signal}")]
     RemoteSignal { signal: String },
-    #[error("{} of {} is over; {}", .limit.flag(), Span(*.after), if *.confirmed { "the command was stopped" } else { "the command was told to stop, and may still run" })]
-    Timeout { limit: Limit, after: Duration, confirmed: bool },
-    #[error("our side of standard input failed: {problem}; {}", if *.confirmed { "the command was stopped" } else { "the command was told to stop, and may still run" })]
-    StdinFailed { problem: String, confirmed: bool },
+    #[error("{} of {} is over; {}", .limit.flag(), Span(*.after), stopped(*.confirmed))]
+    Timeout { limit: Limit, after: Duration, confirmed: Option<bool> },
+    #[error("our side of standard input failed: {problem}; {}", stopped(*.confirmed))]
+    StdinFailed { problem: String, confirmed: Option<bool> },
     #[error("the session ended without an exit status")]
     ExitStatusMissing,
     #[error("the command ended, and the connection was lost before its output was whole: {problem}")]
@@ -230,6 +230,15 @@ pub enum Fault {
     // Ourselves.
     #[error("this is a bug in ssh-cli: {problem}")]
     Internal { problem: String },
+}
+
+/// What became of a command that we stopped; `None`: it had not begun.
+const fn stopped(confirmed: Option<bool>) -> &'static str {
+    match confirmed {
+        Some(true) => "the command was stopped",
+        Some(false) => "the command was told to stop, and may still run",
+        None => "the command had not begun",
+    }
 }
 
 /// A duration as a person would type it.

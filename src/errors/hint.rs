@@ -9,11 +9,12 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
         Fault::Usage { .. } => "see `ssh-cli --help`, or `ssh-cli help exec`".to_owned(),
         Fault::OptionConflict { .. } => "drop one of them".to_owned(),
         Fault::StdinAmbiguous => "add `--stdin` to send it, or `-n` to say that it is not meant".to_owned(),
-        Fault::StdinTooLarge { .. } => "copy it with `ssh-cli scp` first, and let the command read the copy".to_owned(),
+        Fault::StdinTooLarge { .. } => "send less, or as a file of its own".to_owned(),
         Fault::MissingCommand => {
             "ssh-cli opens no interactive shell: name a command, as in `ssh-cli exec HOST uptime`, or use ssh"
                 .to_owned()
         }
+        Fault::ConfigInvalid { place, .. } if place.starts_with('-') => "correct it".to_owned(),
         Fault::ConfigInvalid { .. } => "correct that line, or leave the file out with `-F none`".to_owned(),
         Fault::MatchExecFailed { .. } | Fault::ProxyCommandNotFound { .. } => "run that command by hand".to_owned(),
         Fault::KeyMalformed { .. } => {
@@ -27,7 +28,7 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
             "a source is env:NAME, file:PATH, fd:N, stdin, cmd:COMMAND, askpass or prompt".to_owned()
         }
         Fault::SourceNotFound { .. } | Fault::ParentMissing { .. } => "check the path".to_owned(),
-        Fault::SourceIsDirectory { .. } => "name a file; `ssh-cli scp -r` copies directories".to_owned(),
+        Fault::SourceIsDirectory { .. } => "name a file".to_owned(),
         Fault::OpNotFound { .. } => "`ssh-cli ops list` shows the keys known here".to_owned(),
         Fault::HostNotFound { .. } => "check the spelling".to_owned(),
         Fault::DnsTemporary { .. } => "the name server did not answer; try again".to_owned(),
@@ -37,7 +38,7 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
         Fault::ConnectionLost { .. }
         | Fault::OutputCut { .. }
         | Fault::OpTransportCut
-        | Fault::Timeout { confirmed: false, .. }
+        | Fault::Timeout { confirmed: Some(false), .. }
         | Fault::StdinFailed { .. } => String::new(),
         Fault::RequestIncomplete { .. } | Fault::VerifyMismatch { .. } => "try again".to_owned(),
         Fault::SessionLimit { .. } => {
@@ -60,7 +61,7 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
         Fault::NoPosixShell { options, .. } => format!("run it without {options}: plain `exec` needs no POSIX shell"),
         Fault::CwdUnavailable { .. } => "check `--cwd` on the host".to_owned(),
         Fault::StagingFailed { .. } => "make room in TMPDIR, or in /tmp, on the host".to_owned(),
-        Fault::SftpOnly => "`ssh-cli scp` works with such an account".to_owned(),
+        Fault::SftpOnly => "an SFTP client works with such an account".to_owned(),
         Fault::ServerViolation { .. } => "do not trust this server".to_owned(),
         Fault::HostKeyUnknown { fingerprint, .. } => format!(
             "compare the fingerprint with one from a trusted place, then add `--host-key {fingerprint}`, or \
@@ -92,7 +93,7 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
             "not found there: a command runs without the login PATH; use a full path, or `--login`".to_owned()
         }
         Fault::RemoteExit { status: 126 } => "found, and not executable for that user".to_owned(),
-        Fault::Timeout { limit, confirmed: true, .. } => match limit {
+        Fault::Timeout { limit, confirmed: Some(true) | None, .. } => match limit {
             Limit::Timeout => "give it longer with `--timeout`".to_owned(),
             Limit::Deadline => "give it longer with `--deadline`".to_owned(),
         },
@@ -105,7 +106,7 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
             "choose another place, or make that one writable".to_owned()
         }
         Fault::NotRegular { .. } => "name a regular file as the target".to_owned(),
-        Fault::IsDirectory { .. } => "add a trailing / to copy into it".to_owned(),
+        Fault::IsDirectory { .. } => "name a file in it".to_owned(),
         Fault::RemotePermission { .. } => "`--sudo` installs with another user's rights".to_owned(),
         Fault::JournalUnwritable { .. } => {
             "make it writable, or name another directory in SSH_CLI_STATE_DIR".to_owned()

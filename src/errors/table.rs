@@ -38,12 +38,13 @@ const fn transient(code: &'static str, phase: Phase) -> Row {
     row(code, Class::Transient, phase, Exit::Transient)
 }
 
-/// Stopped by us and seen to end, or not seen to end.
-const fn stopped(code: &'static str, confirmed: bool) -> Row {
-    if confirmed {
-        row(code, Class::Cancelled, Phase::Run, Exit::Code(exit::EX_REMOTE))
-    } else {
-        row(code, Class::Unknown, Phase::Run, Exit::Transient)
+/// Stopped by us: seen to end, not seen to end, or before it began.
+const fn stopped(code: &'static str, confirmed: Option<bool>) -> Row {
+    match confirmed {
+        Some(true) => row(code, Class::Cancelled, Phase::Run, Exit::Code(exit::EX_REMOTE)),
+        Some(false) => row(code, Class::Unknown, Phase::Run, Exit::Transient),
+        // It never began, and may do better another time.
+        None => row(code, Class::Transient, Phase::Local, Exit::Transient),
     }
 }
 

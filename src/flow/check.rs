@@ -23,16 +23,16 @@ pub async fn check<S: Sink>(
     sink: &mut S,
     signals: &mut mpsc::Receiver<Caught>,
 ) -> Ended {
-    let mut trip = Trip::new(&request.destination, Effect::Read, sink, signals);
-    let fault = go(request, &mut trip, begun).await.err();
+    let mut trip = Trip::new(&request.destination, (begun, request.connection.deadline), Effect::Read, sink, signals);
+    let fault = go(request, &mut trip).await.err();
     if fault.is_none() {
         trip.finished.outcome = Outcome::Succeeded;
     }
     trip.end(fault, begun)
 }
 
-async fn go<S: Sink>(request: &CheckRequest, trip: &mut Trip<'_, S>, begun: Instant) -> Result<(), Fault> {
-    let mut target = trip.resolve(&request.destination, &request.connection)?;
+async fn go<S: Sink>(request: &CheckRequest, trip: &mut Trip<'_, S>) -> Result<(), Fault> {
+    let mut target = trip.resolve(&request.destination, &request.connection).await?;
     if request.offline {
         let resolved = serde_json::to_value(describe(&target));
         let resolved = resolved.map_err(|error| Fault::Internal { problem: error.to_string() })?;
@@ -40,7 +40,7 @@ async fn go<S: Sink>(request: &CheckRequest, trip: &mut Trip<'_, S>, begun: Inst
         return Ok(());
     }
     target.remember_nothing();
-    let call = trip.call(target, begun).await?;
+    let call = trip.call(target).await?;
     let retry = retry_config(request.retry);
     loop {
         let attempt = trip.begin_attempt();
@@ -51,11 +51,13 @@ async fn go<S: Sink>(request: &CheckRequest, trip: &mut Trip<'_, S>, begun: Inst
             let error = SshCliError::new(fault.clone(), Started::No, Effect::Read, false);
             retry.may_retry(attempt) && error.is_retryable()
         });
-        if !again {
+        let wait = wait_for_retry(retry, attempt, request.retry.wait);
+        let in_time = call.deadline.is_none_or(|(at, _)| Instant::now() + wait < at);
+        if !(again && in_time) {
             let more = look_around(trip, &call, &mut patience, &progress).await;
             return result.and(more);
         }
-        trip.pause(wait_for_retry(retry, attempt, request.retry.wait), &call).await?;
+        trip.pause(wait).await?;
     }
 }
 

@@ -23,9 +23,9 @@ pub async fn exec<S: Sink>(
     sink: &mut S,
     signals: &mut mpsc::Receiver<Caught>,
 ) -> Ended {
-    let trip = Trip::new(&request.destination, request.run.effect, sink, signals);
+    let trip = Trip::new(&request.destination, (begun, request.connection.deadline), request.run.effect, sink, signals);
     let mut run = Run { request, trip };
-    let fault = match run.go(begun).await {
+    let fault = match run.go().await {
         Ok(verdict) => run.conclude(verdict),
         Err(fault) => {
             // The last attempt did not get so far, but an earlier one may have.
@@ -50,15 +50,15 @@ struct Ready {
 }
 
 impl<S: Sink> Run<'_, S> {
-    async fn go(&mut self, begun: Instant) -> Result<Verdict, Fault> {
+    async fn go(&mut self) -> Result<Verdict, Fault> {
         if let Some(warning) = prepare::guard_stdin(&self.request.run.stdin)? {
             self.trip.warn(warning);
         }
         if let Some(warning) = prepare::command_warnings(&self.request.run) {
             self.trip.warn(warning);
         }
-        let target = self.trip.resolve(&self.request.destination, &self.request.connection)?;
-        let call = self.trip.call(target, begun).await?;
+        let target = self.trip.resolve(&self.request.destination, &self.request.connection).await?;
+        let call = self.trip.call(target).await?;
         let ready = self.ready(call).await?;
         let retry = retry_config(self.request.retry);
         loop {
@@ -71,7 +71,12 @@ impl<S: Sink> Run<'_, S> {
                 let finished = &mut self.trip.finished;
                 finished.started = finished.started.or_earlier(verdict.started);
             }
-            self.trip.pause(wait_for_retry(retry, attempt, self.request.retry.wait), &ready.call).await?;
+            let wait = wait_for_retry(retry, attempt, self.request.retry.wait);
+            if ready.call.deadline.is_some_and(|(at, _)| Instant::now() + wait >= at) {
+                // There is no time for another attempt: what the last one said is the answer.
+                return result;
+            }
+            self.trip.pause(wait).await?;
         }
     }
 
@@ -79,7 +84,7 @@ impl<S: Sink> Run<'_, S> {
     async fn ready(&mut self, call: Call) -> Result<Ready, Fault> {
         let nonce = nonce();
         let local = prepare::prepare(&self.request.run, &call.target, &call.secrets, &nonce);
-        let prepared = unless_signalled(self.trip.signals, local).await?;
+        let prepared = self.trip.local(local).await?;
         Ok(Ready { call, prepared })
     }
 

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 
+use super::trip::blocking;
 use crate::constants::SCRIPT_MAX_BYTES;
 use crate::errors::Fault;
 use crate::model::outcome::Warning;
@@ -109,7 +110,8 @@ pub(super) async fn prepare(
     secrets: &SecretStore,
     nonce: &str,
 ) -> Result<Prepared, Fault> {
-    let input = open_input(&run.stdin)?;
+    let stdin = run.stdin.clone();
+    let input = blocking(move || open_input(&stdin)).await?;
     let env = target.send_env.clone();
     let shell_options = shell_options(run);
     let terms = Terms {
@@ -131,7 +133,10 @@ pub(super) async fn prepare(
             secrets.get(&pair.source, Ask { what: &what, prompt: &pair.name, shape: Shape::Line }).await?,
         ));
     }
-    let script = run.script.as_ref().map(Script::read).transpose()?;
+    let script = match run.script.clone() {
+        Some(source) => Some(blocking(move || Script::read(&source)).await?),
+        None => None,
+    };
     let words = command_text(&run.command)?;
     let body = match &script {
         Some(script) => start::Body::Script {

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep};
 
 use crate::connection::{Keyring, Patience, Progress};
 use crate::effect::Effect;
-use crate::errors::{Caught, Fault, SshCliError};
+use crate::errors::{Caught, Fault, Limit, SshCliError};
 use crate::model::outcome::{Finished, Warning};
 use crate::model::request::{ConnectionOptions, RetryOptions};
 use crate::model::sink::Sink;
@@ -23,9 +23,17 @@ pub struct Ended {
     pub finished: Finished,
     /// What went wrong.
     pub error: Option<SshCliError>,
+    /// `--deadline`: the moment, and the span. What is left to say has to be said by then.
+    pub deadline: Option<(Instant, Duration)>,
 }
 
 impl Ended {
+    /// We, or whoever sent us a signal, stopped it.
+    pub fn is_stopped(&self) -> bool {
+        let fault = self.error.as_ref().map(SshCliError::fault);
+        matches!(fault, Some(Fault::Timeout { .. } | Fault::Interrupted { .. } | Fault::StdinFailed { .. }))
+    }
+
     /// The same, failed by this as well: it is what the caller is told.
     #[must_use]
     pub fn with_fault(self, fault: Fault) -> Self {
@@ -39,6 +47,7 @@ pub(super) struct Trip<'a, S> {
     pub(super) sink: &'a mut S,
     pub(super) signals: &'a mut mpsc::Receiver<Caught>,
     pub(super) finished: Finished,
+    deadline: Option<(Instant, Duration)>,
 }
 
 /// What is the same for every attempt to connect.
@@ -53,37 +62,49 @@ impl Call {
     /// What one attempt may take.
     pub(super) fn patience(&self) -> Patience {
         let limit = Some(self.target.connect_timeout).filter(|limit| !limit.is_zero());
-        Patience::new(limit, self.deadline.map(|(at, _)| at))
+        Patience::new(limit, self.deadline)
     }
 }
 
 impl<'a, S: Sink> Trip<'a, S> {
     pub(super) fn new(
         destination: &str,
+        (begun, deadline): (Instant, Option<Duration>),
         effect: Effect,
         sink: &'a mut S,
         signals: &'a mut mpsc::Receiver<Caught>,
     ) -> Self {
         let mut finished = Finished::not_started(effect);
         destination.clone_into(&mut finished.target.destination);
-        Self { sink, signals, finished }
+        let deadline = deadline.and_then(|span| Some((begun.checked_add(span)?, span)));
+        Self { sink, signals, finished, deadline }
     }
 
     /// Whom to call.
-    pub(super) fn resolve(&mut self, destination: &str, connection: &ConnectionOptions) -> Result<Target, Fault> {
-        let (target, warnings) = resolve(destination, connection)?;
+    pub(super) async fn resolve(&mut self, destination: &str, connection: &ConnectionOptions) -> Result<Target, Fault> {
+        let (destination, connection) = (destination.to_owned(), connection.clone());
+        let (target, warnings) = self.local(blocking(move || resolve(&destination, &connection))).await?;
         self.warn_all(warnings);
         self.describe(&target);
         Ok(target)
     }
 
     /// Reads the keys, before anybody is called.
-    pub(super) async fn call(&mut self, target: Target, begun: Instant) -> Result<Call, Fault> {
+    pub(super) async fn call(&mut self, target: Target) -> Result<Call, Fault> {
         let secrets = SecretStore::new();
-        let mut keyring = unless_signalled(self.signals, Keyring::open(&target, &secrets)).await?;
+        let mut keyring = self.local(Keyring::open(&target, &secrets)).await?;
         self.warn_all(keyring.take_warnings());
-        let deadline = target.deadline.and_then(|span| Some((begun.checked_add(span)?, span)));
-        Ok(Call { target, keyring, secrets, deadline })
+        Ok(Call { target, keyring, secrets, deadline: self.deadline })
+    }
+
+    /// Waits for something of this machine, unless a signal or the deadline ends us first: nothing has started then.
+    pub(super) async fn local<T>(&mut self, work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+        let Some((at, span)) = self.deadline else { return unless_signalled(self.signals, work).await };
+        let limited = async {
+            let over = |_| Fault::Timeout { limit: Limit::Deadline, after: span, confirmed: None };
+            tokio::time::timeout_at(at, work).await.map_err(over)?
+        };
+        unless_signalled(self.signals, limited).await
     }
 
     /// Counts, and says so; from 1.
@@ -93,12 +114,10 @@ impl<'a, S: Sink> Trip<'a, S> {
         self.finished.attempts
     }
 
-    /// Waits before a further attempt, though not beyond the deadline.
-    pub(super) async fn pause(&mut self, wait: Duration, call: &Call) -> Result<(), Fault> {
-        let until = Instant::now() + wait;
-        let until = call.deadline.map_or(until, |(at, _)| at.min(until));
+    /// Waits before a further attempt.
+    pub(super) async fn pause(&mut self, wait: Duration) -> Result<(), Fault> {
         unless_signalled(self.signals, async {
-            sleep_until(until).await;
+            sleep(wait).await;
             Ok(())
         })
         .await
@@ -144,8 +163,16 @@ impl<'a, S: Sink> Trip<'a, S> {
         let mut finished = self.finished;
         let error = fault.map(|fault| SshCliError::new(fault, finished.started, finished.effect, false));
         finished.timing.total = Millis(begun.elapsed());
-        Ended { finished, error }
+        Ended { finished, error, deadline: self.deadline }
     }
+}
+
+/// Work that may wait for a file: a named pipe, or a home on a network.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
+) -> Result<T, Fault> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| Fault::Internal { problem: error.to_string() })?
 }
 
 /// Waits for it, unless a signal ends us first: nothing has started then.

@@ -66,7 +66,7 @@ impl Live {
     /// Waits for room. What is then sent cannot be lost by dropping a future.
     pub(super) async fn room(&mut self) -> io::Result<Room<'_>> {
         if let Some(file) = &self.here {
-            let failed = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let failed = self.failure.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(again);
             return failed.map_or(Ok(Room::Here(file, &self.failure)), Err);
         }
         let Some(sender) = &self.sender else { return Err(io::ErrorKind::BrokenPipe.into()) };
@@ -117,11 +117,13 @@ impl Live {
         (std::mem::take(&mut self.queued), ended)
     }
 
+    /// How it ended; asked again, it is the same.
     fn ended(&mut self) -> io::Result<()> {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        failure.as_ref().map_or(Ok(()), |error| Err(again(error)))
     }
 }
 
@@ -151,10 +153,15 @@ fn without_a_reader(descriptor: BorrowedFd<'_>) -> Option<File> {
     if alone { descriptor.try_clone_to_owned().ok().map(File::from) } else { None }
 }
 
+/// The same error once more.
+fn again(error: &io::Error) -> io::Error {
+    error.raw_os_error().map_or_else(|| io::Error::new(error.kind(), error.to_string()), io::Error::from_raw_os_error)
+}
+
 /// The thread's error; a pipe that broke where it left none.
 fn taken(failure: &Mutex<Option<io::Error>>) -> io::Error {
-    let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
-    failure.take().unwrap_or_else(|| io::ErrorKind::BrokenPipe.into())
+    let failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
+    failure.as_ref().map_or_else(|| io::ErrorKind::BrokenPipe.into(), again)
 }
 
 fn write_all_of(mut receiver: mpsc::Receiver<Bytes>, file: &File) -> io::Result<()> {

@@ -58,7 +58,7 @@ pub(super) fn paragraph(target: &TargetFacts, error: &SshCliError) -> Option<Str
     match error.fault() {
         Fault::RemoteExit { .. } if hint.is_none() => return None,
         // Nobody reads on, as after `| head`: 141 says it.
-        Fault::Interrupted { signal: Caught::Pipe, confirmed: None } => return None,
+        Fault::Interrupted { signal: Caught::Pipe, .. } => return None,
         _ => {}
     }
     let place = match (target.destination.as_str(), target.address.as_deref()) {

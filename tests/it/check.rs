@@ -271,7 +271,7 @@ fn offline_names_whom_it_means_and_calls_nobody() {
     assert_eq!((&said["attempts"], &resolved["connect_timeout_ms"]), (&0.into(), &15_000.into()), "{run}");
     let server = FakeServer::start(Manner::Mute);
     let run = server.cli("check --raw --offline DEST").run();
-    assert!(String::from_utf8_lossy(&run.stdout).starts_with("host: 127.0.0.1\nport: "), "{run}");
+    assert!(String::from_utf8_lossy(&run.stdout).contains("host: 127.0.0.1\nport: "), "{run}");
     assert_eq!((run.code(), server.connections()), (0, 0), "{run}");
 }
 

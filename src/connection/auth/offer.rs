@@ -22,7 +22,7 @@ use crate::model::outcome::{Phase, Warning};
 /// sends it right after the key exchange, and some never do.
 const EXT_INFO_WAIT: Duration = Duration::from_millis(50);
 /// How long the agent may take to list its keys.
-const AGENT_ANSWER: Duration = Duration::from_secs(10);
+const AGENT_ANSWER: Duration = Duration::from_secs(3);
 
 /// What is offered, and who signs.
 struct Candidate {
@@ -45,7 +45,7 @@ enum Holder {
 /// Offers everything that there is, until the server lets us in or accepts no more keys.
 pub(super) async fn offer(ring: &Keyring, attempt: &mut Attempt<'_>) -> Result<Answer, Fault> {
     let mut agent = match &ring.agent {
-        Some(path) => match Agent::open(path).await {
+        Some(path) => match attempt.patience.within(&attempt.address(), Phase::Auth, Agent::open(path)).await? {
             Ok(agent) => Some(agent),
             Err(problem) => {
                 let message = format!("the agent at {} was not used: {problem}", path.display());

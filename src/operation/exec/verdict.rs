@@ -49,6 +49,11 @@ pub fn judge(facts: Facts, terms: &Terms) -> Verdict {
     if facts.pty_refused {
         warnings.push(Warning::new("pty_refused", "the server gave no terminal, and the command ran without one"));
     }
+    if facts.ending == Ending::LetGo {
+        let message = "the command ended, and something that it left behind keeps its output open: what that writes from now on is \
+                       not seen";
+        warnings.push(Warning::new("held_open", message));
+    }
     let (outcome, fault) = conclude(&facts, terms, started, &mut warnings);
     // A text of the server may take the claim back: it accepted the command, and ran something else.
     let started = match fault {
@@ -150,14 +155,14 @@ fn stopped(facts: &Facts, cause: &StopCause, started: Started) -> (Outcome, Opti
     let known = if started == Started::No { None } else { Some(confirmed) };
     let fault = match cause {
         StopCause::Limit(limit, after) => {
-            Fault::Timeout { limit: *limit, after: *after, confirmed: confirmed || started == Started::No }
+            Fault::Timeout { limit: *limit, after: *after, confirmed: known }
         }
         StopCause::Signal(signal) => Fault::Interrupted { signal: *signal, confirmed: known },
         StopCause::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
             Fault::Interrupted { signal: Caught::Pipe, confirmed: known }
         }
         StopCause::Output(error) => Fault::StdoutFailed { problem: error.to_string() },
-        StopCause::Input(error) => Fault::StdinFailed { problem: error.to_string(), confirmed },
+        StopCause::Input(error) => Fault::StdinFailed { problem: error.to_string(), confirmed: known },
     };
     (outcome, Some(fault))
 }
