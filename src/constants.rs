@@ -34,6 +34,13 @@ pub const STOP_STEP_MS: u64 = 1000;
 /// After KILL: how long its end is waited for before it is reported as not seen.
 pub const STOP_CONFIRM_MS: u64 = 3000;
 
+/// In shell mode: how long the start program's answer is waited for, beyond what its length takes on a slow link. Start-up files of
+/// the account run first, and may be slow; a host that swallows the answer would else be waited for without end.
+pub const START_ANSWER_SECS: u64 = 15;
+
+/// The slowest link for which a script's length is allowed for, in bytes a second.
+pub const SLOW_LINK_BYTES_PER_SEC: u64 = 4096;
+
 /// Happy eyeballs: the head start of each address (RFC 8305 section 5).
 pub const CONNECTION_ATTEMPT_DELAY_MS: u64 = 250;
 

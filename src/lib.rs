@@ -74,13 +74,21 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         stderr_is_terminal: std::io::stderr().is_terminal(),
         output_variable: std::env::var_os("SSH_CLI_OUTPUT"),
     };
-    let code = match cli::parse(args, &surroundings) {
+    let whole = || match cli::parse(args, &surroundings) {
         Ok(request) => perform(&request),
         Err(refused) => {
             let ended = failed_before_anything(refused.fault, effect::Effect::default());
             say(Output::without_file(&refused.output), &ended, refused.command)
         }
     };
+    let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(whole)).unwrap_or_else(|_| {
+        // Outside of everything that tells it better, as where there are no descriptors left.
+        let problem = PANICKED.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
+        let finished =
+            Finished { started: Started::Unknown, outcome: Outcome::Unknown, ..not_started("", effect::Effect::Write) };
+        let ended = Ended { finished, error: None, deadline: None }.with_fault(Fault::Internal { problem });
+        say(Output::without_file(&OutputOptions::plain()), &ended, "")
+    });
     ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))
 }
 
@@ -158,7 +166,10 @@ fn connected(
     // The last words may find a reader who does not read: they are not waited for longer than that deserves.
     let patience = ended.is_stopped().then_some(LAST_WORDS);
     let (sender, said) = oneshot::channel();
-    std::thread::spawn(move || sender.send(say(output, &ended, command)));
+    let last_words = move || sender.send(say(output, &ended, command));
+    if std::thread::Builder::new().spawn(last_words).is_err() {
+        return EX_SOFTWARE;
+    }
     let code = runtime.block_on(async {
         let signal = async {
             match &mut caught {
@@ -220,9 +231,8 @@ fn guarded(lost: Finished, work: impl FnOnce() -> Ended) -> Ended {
     match (done, panicked) {
         (Ok(ended), None) => ended,
         (Ok(ended), Some(problem)) => ended.with_fault(Fault::Internal { problem }),
-        (Err(_), problem) => {
-            Ended { finished: lost, error: None, deadline: None }.with_fault(Fault::Internal { problem: problem.unwrap_or_default() })
-        }
+        (Err(_), problem) => Ended { finished: lost, error: None, deadline: None }
+            .with_fault(Fault::Internal { problem: problem.unwrap_or_default() }),
     }
 }
 

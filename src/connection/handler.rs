@@ -1,7 +1,7 @@
 //! russh's callbacks: the host key is judged here, and what the server says on the way is kept.
 
 use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use russh::Names;
 use russh::client::{DisconnectReason, Handler, Session};
@@ -39,7 +39,14 @@ impl Handler for Guard {
     async fn check_server_key(&mut self, shown: &PublicKeyOrCertificate) -> Result<bool, LinkError> {
         self.link.shown(shown);
         let clock = Instant::now();
-        let verdict = self.judge.judge(shown, &self.link);
+        let verdict = match self.judge.judge(shown, &self.link) {
+            Ok(None) => Ok(()),
+            Ok(Some(key)) => {
+                self.judge.remember(key, &self.link).await;
+                Ok(())
+            }
+            Err(fault) => Err(fault),
+        };
         self.link.judged(clock.elapsed());
         match verdict {
             Ok(()) => Ok(true),
@@ -60,11 +67,33 @@ impl Handler for Guard {
     async fn disconnected(&mut self, reason: DisconnectReason<LinkError>) -> Result<(), LinkError> {
         match reason {
             DisconnectReason::ReceivedDisconnect(info) => self.link.disconnected_by_server(clean(&info.message)),
-            DisconnectReason::Error(LinkError::Russh(error)) => self.link.ended(describe(&error)),
+            // The server refused, and listed nothing more to try.
+            DisconnectReason::Error(LinkError::Russh(russh::Error::NoAuthMethod)) => {
+                self.link.disconnected_by_server("no authentication method is left".to_owned());
+            }
+            DisconnectReason::Error(LinkError::Russh(error)) => {
+                if is_violation(&error) {
+                    self.link.violated();
+                }
+                self.link.ended(describe(&error));
+            }
             DisconnectReason::Error(LinkError::Refused(fault)) => self.link.ended(fault.to_string()),
         }
         Ok(())
     }
+}
+
+/// The server sent what cannot be right, or cannot be read: it will do so again.
+pub(super) fn is_violation(error: &russh::Error) -> bool {
+    matches!(
+        error,
+        russh::Error::SshEncoding(_)
+            | russh::Error::Utf8(_)
+            | russh::Error::SshKey(_)
+            | russh::Error::WrongServerSig
+            | russh::Error::Signature(_)
+            | russh::Error::StrictKeyExchangeViolation { .. }
+    )
 }
 
 /// A session's end in our words, where russh's would puzzle.
@@ -74,6 +103,8 @@ pub(super) fn describe(error: &russh::Error) -> String {
         russh::Error::IO(e) => e.to_string(),
         russh::Error::Disconnect | russh::Error::HUP => "the server closed it".to_owned(),
         russh::Error::KeepaliveTimeout => "the server stopped answering".to_owned(),
+        russh::Error::WrongServerSig => "the host key's signature is wrong: somebody may be in between".to_owned(),
+        russh::Error::SshEncoding(_) | russh::Error::Utf8(_) => "it sent a message that cannot be read".to_owned(),
         other => other.to_string(),
     }
 }
@@ -87,7 +118,8 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    fn judge(&self, shown: &PublicKeyOrCertificate, link: &Link) -> Result<(), Fault> {
+    /// The verdict; a key is one that is new, accepted, and to be remembered.
+    fn judge(&self, shown: &PublicKeyOrCertificate, link: &Link) -> Result<Option<ServerKey>, Fault> {
         let plain = shown.public_key();
         let key = ServerKey::of(&plain)?;
         let seen =
@@ -95,23 +127,27 @@ impl Judge {
         match self.rules.pinned(&key.blob) {
             Some(true) => {
                 seen("pinned");
-                return Ok(());
+                return Ok(None);
             }
             Some(false) => {
                 seen("changed");
-                return Err(self.changed(key, "--host-key"));
+                return Err(Fault::HostKeyNotPinned {
+                    host: self.host.clone(),
+                    key_type: key.key_type,
+                    fingerprint: key.fingerprint,
+                });
             }
             None => {}
         }
         if self.rules.policy == HostKeyPolicy::Insecure {
             seen("unchecked");
-            return Ok(());
+            return Ok(None);
         }
         if let Some(certificate) = shown.certificate()
             && self.vouched(certificate, &key, &seen)?
         {
             seen("certificate");
-            return Ok(());
+            return Ok(None);
         }
         match self.known.verdict(&key.key_type, &key.blob) {
             Verdict::Known(_) => seen("known"),
@@ -144,10 +180,10 @@ impl Judge {
             }
             Verdict::Unknown { .. } => {
                 seen("added");
-                self.remember(&key, link);
+                return Ok(Some(key));
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Whether a known authority vouches for the certificate. One that no authority here has signed leaves the judgement to
@@ -167,6 +203,13 @@ impl Judge {
         if cert.cert_type() != CertType::Host {
             return Err(principal("it is a user certificate".to_owned()));
         }
+        if let Some((option, _)) = cert.critical_options().iter().next() {
+            // None is defined for hosts (PROTOCOL.certkeys): whoever wrote it there meant it to be understood.
+            return Err(principal(format!(
+                "{:?} has the critical option {option:?}, which means nothing here",
+                cert.key_id()
+            )));
+        }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let id = cert.key_id();
         if now < cert.valid_after() || now >= cert.valid_before() {
@@ -183,9 +226,19 @@ impl Judge {
         Ok(true)
     }
 
-    fn remember(&self, key: &ServerKey, link: &Link) {
+    /// Another process may hold the file's lock, for ever: it is not waited for as long.
+    async fn remember(&self, key: ServerKey, link: &Link) {
+        const LOCK_WAIT: Duration = Duration::from_secs(2);
         let file = self.rules.user_files.first().map(|file| file.display().to_string()).unwrap_or_default();
-        let (code, message) = match remember(&self.rules, &key.key_type, &key.blob) {
+        let (rules, kept) = (self.rules.clone(), key.clone());
+        let writing = tokio::task::spawn_blocking(move || remember(&rules, &kept.key_type, &kept.blob));
+        let written = match tokio::time::timeout(LOCK_WAIT, writing).await {
+            Ok(Ok(Ok(()))) => Ok(()),
+            Ok(Ok(Err(error))) => Err(error.to_string()),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_) => Err("the file is locked by somebody else".to_owned()),
+        };
+        let (code, message) = match written {
             Ok(()) => (
                 "host_key_added",
                 format!("the host key of {} was added to {file}: {} {}", self.host, key.key_type, key.fingerprint),
@@ -239,7 +292,9 @@ pub struct ServerKey {
 
 impl ServerKey {
     pub(super) fn of(key: &PublicKey) -> Result<Self, Fault> {
-        let blob = key.to_bytes().map_err(|e| Fault::ServerViolation { problem: format!("host key: {e}") })?;
+        let blob = key
+            .to_bytes()
+            .map_err(|e| Fault::ServerViolation { problem: format!("host key: {e}"), phase: Phase::HostKey })?;
         let fingerprint = key.fingerprint(HashAlg::Sha256).to_string();
         Ok(Self { key_type: key.algorithm().as_str().to_owned(), blob, fingerprint })
     }

@@ -20,7 +20,9 @@ const KRL_MAGIC: &[u8] = b"SSHKRL\n\0";
 
 /// Everything known of this host, and what is worth saying about it.
 pub async fn of(target: &Target) -> Result<(KnownHosts, Vec<Warning>), Fault> {
-    let (mut known, mut warnings) = target.host_keys.load();
+    let rules = target.host_keys.clone();
+    let loaded = tokio::task::spawn_blocking(move || rules.load()).await;
+    let (mut known, mut warnings) = loaded.map_err(|error| Fault::Internal { problem: error.to_string() })?;
     if let Some(command) = &target.known_hosts_command {
         let text = printed(command, &target.host_keys.lookup_name).await?;
         warnings.extend(known.add(&target.host_keys, Path::new("KnownHostsCommand"), &text));

@@ -45,6 +45,7 @@ struct Facts {
     banner: String,
     end: Option<String>,
     refused_by_server: Option<String>,
+    violated: bool,
     host_key: Option<HostKeySeen>,
     warnings: Vec<crate::model::outcome::Warning>,
 }
@@ -145,7 +146,10 @@ impl Link {
         let facts = self.facts();
         let greeting = &facts.greeting[..];
         let begins_ssh = |line: &[u8]| line.starts_with(b"SSH-") || b"SSH-".starts_with(line);
-        if greeting.is_empty() || greeting.split(|b| *b == b'\n').any(|line| !line.is_empty() && begins_ssh(line)) {
+        // SSH-1 is another protocol by the same name; `1.99` means that both are spoken (RFC 4253 section 5.1).
+        let old = |line: &[u8]| line.ends_with(b"\r") && line.starts_with(b"SSH-1.") && !line.starts_with(b"SSH-1.99-");
+        let modern = |line: &[u8]| !line.is_empty() && begins_ssh(line) && !old(line);
+        if greeting.is_empty() || greeting.split(|b| *b == b'\n').any(modern) {
             return None;
         }
         let first = greeting.split(|b| *b == b'\n').find(|line| !line.trim_ascii().is_empty())?;
@@ -176,6 +180,16 @@ impl Link {
         let mut facts = self.facts();
         facts.end.get_or_insert_with(|| format!("the server said: {reason}"));
         facts.refused_by_server.get_or_insert(reason);
+    }
+
+    /// The server broke the protocol.
+    pub(super) fn violated(&self) {
+        self.facts().violated = true;
+    }
+
+    /// Whether it did.
+    pub(super) fn is_violated(&self) -> bool {
+        self.facts().violated
     }
 
     /// Why the connection ended.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
 use super::wire::later;
-use crate::errors::Fault;
+use crate::errors::{Fault, Limit};
 use crate::model::outcome::Phase;
 
 /// What is left of `--connect-timeout`, or of `--deadline` where that is less.
@@ -71,9 +71,15 @@ impl Patience {
     }
 
     /// Waits for a person or a command; the clock stands still, save the deadline's.
-    pub async fn outside<T>(&mut self, wait: impl Future<Output = T>) -> T {
+    pub async fn outside<T>(&mut self, wait: impl Future<Output = T>) -> Result<T, Fault> {
         let before = Instant::now();
-        let result = wait.await;
+        let result = match self.deadline {
+            None => Ok(wait.await),
+            Some((at, span)) => {
+                let over = |_| Fault::Timeout { limit: Limit::Deadline, after: span, confirmed: None };
+                timeout_at(at, wait).await.map_err(over)
+            }
+        };
         self.outside_by(before.elapsed());
         result
     }
@@ -123,7 +129,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_person_may_take_longer_than_the_network() {
         let mut patience = Patience::new(Some(Duration::from_secs(5)), None);
-        patience.outside(tokio::time::sleep(Duration::from_secs(60))).await;
+        patience.outside(tokio::time::sleep(Duration::from_secs(60))).await.unwrap();
         patience.within("h", Phase::Auth, tokio::time::sleep(Duration::from_secs(4))).await.unwrap();
         let late = patience.within("h", Phase::Auth, tokio::time::sleep(Duration::from_secs(4))).await;
         assert!(matches!(late, Err(Fault::ConnectTimeout { flag: "--connect-timeout", .. })));

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::auth::{self, Keyring};
 use super::carrier::Carrier;
 use super::dial;
-use super::handler::{Guard, Judge, LinkError, describe};
+use super::handler::{Guard, Judge, LinkError, describe, is_violation};
 use super::known;
 use super::link::Link;
 use super::patience::Patience;
@@ -194,7 +194,8 @@ async fn handshake(
     progress: &mut Progress,
 ) -> Result<Handle, Fault> {
     let clock = Instant::now();
-    let (known, warnings) = known::of(target).await?;
+    let named = progress.address.clone().unwrap_or_default();
+    let (known, warnings) = patience.within(&named, Phase::Handshake, known::of(target)).await??;
     progress.warnings.extend(warnings);
     let config = settings::config(target, &known)?;
     let link = Arc::clone(&progress.link);
@@ -247,6 +248,7 @@ fn fault(error: &russh::Error, link: &Link, address: &str) -> Fault {
         russh::Error::Version => {
             Fault::NotSsh { address: address.to_owned(), got: "no usable SSH version line".to_owned() }
         }
+        other if is_violation(other) => Fault::ServerViolation { problem: describe(other), phase: Phase::Handshake },
         other => {
             let problem = link.server_word().map_or_else(|| describe(other), |word| format!("the server said: {word}"));
             Fault::ConnectionLost { phase: Phase::Handshake, problem }

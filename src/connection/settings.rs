@@ -12,7 +12,7 @@ use super::algorithms;
 use crate::constants::CHANNEL_WINDOW_BYTES;
 use crate::errors::Fault;
 use crate::target::Target;
-use crate::target::known_hosts::KnownHosts;
+use crate::target::known_hosts::{KnownHosts, Pin};
 
 /// AES-GCM counts blocks, not bytes (RFC 5647 section 7.1 with 2^32 blocks and room to spare); chacha20's 1 GiB is not reached
 /// before, since rekeying by time comes every hour in any case.
@@ -39,7 +39,7 @@ pub(super) fn lost_after(target: &Target) -> Option<Duration> {
 /// The configuration for one connection to this target, of which this is known.
 pub(super) fn config(target: &Target, known: &KnownHosts) -> Result<Config, Fault> {
     let configured = &target.algorithms;
-    let order = algorithms::host_keys(&host_key_order(&known.known_types()), configured.host_keys.as_deref())?;
+    let order = algorithms::host_keys(&host_key_order(&wanted_types(target, known)), configured.host_keys.as_deref())?;
     let mut config = Config {
         client_id: SshId::Standard(Cow::Borrowed(concat!("SSH-2.0-ssh-cli_", env!("CARGO_PKG_VERSION")))),
         window_size: CHANNEL_WINDOW_BYTES,
@@ -105,6 +105,16 @@ pub(super) fn host_key_types() -> Vec<(&'static str, Vec<Algorithm>)> {
         }
     }
     types
+}
+
+/// The types to ask for first: those that are pinned, else those that are known.
+fn wanted_types(target: &Target, known: &KnownHosts) -> Vec<String> {
+    let pinned = target.host_keys.pins.iter().filter_map(|pin| match pin {
+        Pin::Key { key_type, .. } => Some(key_type.clone()),
+        Pin::Fingerprint(_) => None,
+    });
+    let pinned: Vec<String> = pinned.collect();
+    if pinned.is_empty() { known.known_types() } else { pinned }
 }
 
 /// Known types first, so that the server shows the key that can be checked; the order is else kept.

@@ -131,12 +131,14 @@ pub enum Fault {
     #[error("this account allows SFTP only")]
     SftpOnly,
     #[error("the server broke the protocol: {problem}")]
-    ServerViolation { problem: String },
+    ServerViolation { problem: String, phase: Phase },
     // Refusals.
     #[error("the host key of {host} is not known: {key_type} {fingerprint}{}", if .known_types.is_empty() { String::new() } else { format!("; known of it: {known_types}") })]
     HostKeyUnknown { host: String, key_type: String, fingerprint: String, known_types: String },
     #[error("the host key of {host} has changed: {place} holds another {key_type} key than {fingerprint}")]
     HostKeyChanged { host: String, key_type: String, fingerprint: String, place: String },
+    #[error("the host key of {host} is not one of those pinned by --host-key: it is {key_type} {fingerprint}")]
+    HostKeyNotPinned { host: String, key_type: String, fingerprint: String },
     #[error("the host key of {host} is revoked in {place}: {key_type} {fingerprint}")]
     HostKeyRevoked { host: String, key_type: String, fingerprint: String, place: String },
     #[error("{user} was not accepted: {reason}")]

@@ -70,6 +70,11 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
         Fault::HostKeyChanged { place, .. } => {
             format!("somebody may be in between, or the host was reinstalled: ask its owner before you remove {place}")
         }
+        Fault::HostKeyNotPinned { .. } => {
+            "a host has a key of each type, and the pin may be of another one: `ssh-cli check DEST` lists them all; if none is the \
+             pinned one, do not connect"
+                .to_owned()
+        }
         Fault::HostKeyRevoked { .. } => "do not connect: whoever holds this key is not to be trusted".to_owned(),
         Fault::AuthFailed { accepted, tried, .. } => auth_failed(accepted, tried),
         Fault::AuthInteractiveRequired { .. } => {

@@ -55,7 +55,7 @@ pub fn all() -> Vec<Fault> {
         Fault::RequestIncomplete { problem: "x".into() },
         Fault::StagingFailed { problem: "x".into() },
         Fault::SftpOnly,
-        Fault::ServerViolation { problem: "x".into() },
+        Fault::ServerViolation { problem: "x".into(), phase: Phase::Transfer },
         Fault::HostKeyUnknown {
             host: "x".into(),
             key_type: "x".into(),
@@ -63,6 +63,7 @@ pub fn all() -> Vec<Fault> {
             known_types: "x".into(),
         },
         Fault::HostKeyChanged { host: "x".into(), key_type: "x".into(), fingerprint: "x".into(), place: "x".into() },
+        Fault::HostKeyNotPinned { host: "x".into(), key_type: "x".into(), fingerprint: "x".into() },
         Fault::HostKeyRevoked { host: "x".into(), key_type: "x".into(), fingerprint: "x".into(), place: "x".into() },
         Fault::AuthFailed {
             user: "x".into(),

@@ -21,6 +21,9 @@ use crate::shell;
 use crate::target::Target;
 use crate::target::secrets::{Ask, SecretStore, Shape};
 
+/// What fits into one packet (RFC 4253 section 6.1, and the 256 KiB that OpenSSH allows).
+const COMMAND_MAX_BYTES: usize = 250_000;
+
 /// A request in bytes, and what its judgement needs to know.
 pub(super) struct Prepared {
     request: Vec<u8>,
@@ -122,7 +125,18 @@ pub(super) async fn prepare(
     };
     if terms.shell_options.is_empty() {
         let request = command_text(&run.command)?;
+        if request.len() > COMMAND_MAX_BYTES {
+            let message = format!(
+                "the command has {} bytes, and a request can carry {COMMAND_MAX_BYTES}: send it as a script",
+                request.len()
+            );
+            return Err(Fault::Usage { message });
+        }
         return Ok(Prepared { request, prelude: Bytes::new(), nonce: None, pty: run.pty, env, input, terms });
+    }
+    let names = run.env.iter().map(|pair| &pair.name).chain(run.secret_env.iter().map(|pair| &pair.name));
+    if let Some(name) = names.into_iter().find(|name| name.starts_with("_sc")) {
+        return Err(Fault::Usage { message: format!("`{name}`: variables that begin with `_sc` are ssh-cli's own") });
     }
     let mut exports: Vec<(&str, Secret)> =
         run.env.iter().map(|pair| (pair.name.as_str(), Secret::new(pair.value.as_bytes().to_vec()))).collect();
@@ -149,7 +163,7 @@ pub(super) async fn prepare(
     };
     let start = start::Start { nonce, cwd: run.cwd.as_deref(), exports, login: run.login, pty: run.pty, body };
     let mut prelude = start::program(&start).map_err(nul)?;
-    let request = start::loader(&prelude);
+    let request = start::loader(&prelude, nonce);
     if let Some(script) = script {
         prelude.extend_from_slice(&script.text);
     }

@@ -292,6 +292,23 @@ pub struct OutputOptions {
     pub remote_exit: bool,
 }
 
+impl OutputOptions {
+    /// One envelope, as if nothing had been said of it.
+    pub fn plain() -> Self {
+        Self {
+            mode: OutputMode::Json,
+            defaulted: true,
+            announce: false,
+            detail: false,
+            max_output: 0,
+            spill: false,
+            base64: false,
+            stdout_file: None,
+            remote_exit: false,
+        }
+    }
+}
+
 /// `--output`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputMode {

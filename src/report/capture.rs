@@ -10,7 +10,7 @@ use super::encoding::{Encoding, Watch};
 use super::envelope::{StreamFacts, Streams};
 use super::excerpt::Kept;
 use super::spill::Spill;
-use super::stdout_file::StdoutFile;
+use super::stdout_file::{Placed, StdoutFile};
 use crate::errors::Fault;
 use crate::model::outcome::Warning;
 use crate::model::request::OutputOptions;
@@ -100,13 +100,15 @@ impl Capture {
 
     /// The end. `ended`: the command's was seen. `held_open` and `detail` bring the facts even of ordinary streams.
     pub(super) fn finish(self, ended: bool, held_open: bool, detail: bool) -> Captured {
-        let placed = self.stdout_file.map_or(Ok(None), |file| file.finish(ended));
+        let total = self.stdout.kept.total();
+        let asked_for = self.options.stdout_file.clone();
+        let placed = self.stdout_file.map_or(Ok(Placed::Nowhere), |file| file.finish(ended, total));
         let (placed, failure) = match placed {
-            Ok(path) => (path, None),
-            Err(error) => (None, Some(error)),
+            Ok(placed) => (placed, None),
+            Err(error) => (Placed::Nowhere, Some(error)),
         };
         let stdout = match placed {
-            Some(path) => Shown {
+            Placed::There(path) => Shown {
                 text: None,
                 facts: StreamFacts {
                     bytes: self.stdout.kept.total(),
@@ -117,7 +119,18 @@ impl Capture {
                 },
                 warning: None,
             },
-            None => self.stdout.finish(self.options.base64),
+            Placed::Partly(path) => {
+                let mut shown = self.stdout.finish(self.options.base64);
+                shown.facts.path = Some(path.display().to_string());
+                let message = format!(
+                    "the end of the command was not seen: what came is in {}, and {} is as it was",
+                    path.display(),
+                    asked_for.unwrap_or_default().display()
+                );
+                shown.warning = Some(Warning::new("stdout_file_partial", message));
+                shown
+            }
+            Placed::Nowhere => self.stdout.finish(self.options.base64),
         };
         let stderr = self.stderr.finish(self.options.base64);
         let worth_saying = held_open || detail || stdout.facts.is_notable() || stderr.facts.is_notable();

@@ -123,7 +123,7 @@ impl Output {
         };
         match form {
             Form::Json(capture) => {
-                let ended = matches!(finished.outcome, Outcome::Succeeded | Outcome::Failed);
+                let ended = matches!(finished.outcome, Outcome::Succeeded | Outcome::Failed | Outcome::Stopped);
                 let mut captured = capture.finish(ended, finished.held_open, options.detail);
                 let failure = captured.failure.take();
                 let mut envelope = envelope(captured);

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Seek, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -41,17 +42,35 @@ impl StdoutFile {
     }
 
     fn open(path: &Path) -> io::Result<Self> {
+        if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        if let (Ok(theirs), Ok(ours)) = (rustix::fs::stat(path), rustix::fs::fstat(rustix::stdio::stdout()))
+            && (theirs.st_dev, theirs.st_ino) == (ours.st_dev, ours.st_ino)
+            && path != Path::new("/dev/null")
+        {
+            return Err(io::Error::other(
+                "it is standard output, where the envelope goes; `--raw` gives the bytes there",
+            ));
+        }
         let old = match fs::metadata(path) {
             Ok(old) if old.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
             Ok(old) if !old.is_file() => {
-                let through = File::options().write(true).open(path)?;
+                // A named pipe that nobody reads is an error, not a wait.
+                let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
+                let through = File::options().write(true).custom_flags(flags).open(path)?;
                 return Ok(Self { path: path.to_owned(), bytes: Bytes::Through(through) });
             }
             Ok(old) => Some(old),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
-        let target = if old.is_some() { fs::canonicalize(path)? } else { path.to_owned() };
+        let target = match (&old, fs::read_link(path)) {
+            (Some(_), _) => fs::canonicalize(path)?,
+            // A link to what is not there yet stays one.
+            (None, Ok(link)) => path.parent().unwrap_or(Path::new("")).join(link),
+            (None, Err(_)) => path.to_owned(),
+        };
         let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let new = tempfile::Builder::new().prefix(".ssh-cli-").suffix(".part").tempfile_in(parent).map_err(
             // tempfile's own message repeats the path of the temporary file.
@@ -69,7 +88,7 @@ impl StdoutFile {
     pub(super) fn write(&mut self, data: &[u8]) -> io::Result<()> {
         match &mut self.bytes {
             Bytes::Beside { new, .. } => new.as_file_mut().write_all(data),
-            Bytes::Through(file) => file.write_all(data),
+            Bytes::Through(file) => super::live::write_whole(file, data),
         }
     }
 
@@ -89,15 +108,29 @@ impl StdoutFile {
         matches!(self.bytes, Bytes::Through(_))
     }
 
-    /// The path, with the bytes in place; `None` where the command's end was not seen, and the path is as it was before.
-    pub(super) fn finish(self, ended: bool) -> io::Result<Option<PathBuf>> {
+    /// The end. Where that of the command was not seen, the path is as it was before, and what came is kept beside it: nobody
+    /// may take a part for the whole, and nobody wants to lose it.
+    pub(super) fn finish(self, ended: bool, bytes: u64) -> io::Result<Placed> {
         match self.bytes {
             Bytes::Beside { new, target } if ended => new.persist(target).map_err(|error| error.error).map(drop)?,
+            Bytes::Beside { new, .. } if bytes > 0 => {
+                return new.keep().map(|(_, path)| Placed::Partly(path)).map_err(|error| error.error);
+            }
             Bytes::Through(_) if ended => {}
-            _ => return Ok(None),
+            _ => return Ok(Placed::Nowhere),
         }
-        Ok(Some(self.path))
+        Ok(Placed::There(self.path))
     }
+}
+
+/// Where the bytes are.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Placed {
+    /// At the path that was asked for.
+    There(PathBuf),
+    /// As far as they came, in a file beside it.
+    Partly(PathBuf),
+    Nowhere,
 }
 
 #[cfg(test)]
@@ -114,7 +147,15 @@ mod tests {
         let mut file = StdoutFile::create(path).unwrap();
         file.write(b"ne").unwrap();
         file.write(b"w\0\xff").unwrap();
-        file.finish(ended).unwrap()
+        match file.finish(ended, 5).unwrap() {
+            Placed::There(path) => Some(path),
+            Placed::Partly(part) => {
+                assert_eq!(fs::read(&part).unwrap(), b"new\0\xff");
+                fs::remove_file(part).unwrap();
+                None
+            }
+            Placed::Nowhere => panic!("lost"),
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
+use std::time::Duration;
 
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
@@ -18,6 +19,9 @@ use crate::secret::Secret;
 
 /// The most that a password, passphrase or one-time code may have, in bytes.
 const LINE_MAX_BYTES: usize = 64 * 1024;
+
+/// How long a prompt that was interrupted waits for the signal to be told by the process.
+const INTERRUPTED: Duration = Duration::from_millis(300);
 
 /// How much of a source is the secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,8 +144,34 @@ impl SecretStore {
                         .map_err(|error| io::Error::other(format!("there is no terminal: {error}")))?;
                     rpassword::prompt_password(prompt).map(|line| Secret::new(line.into_bytes()))
                 };
-                blocking(asked).await
+                let terminal = Terminal::now();
+                let answer = blocking(asked).await;
+                drop(terminal);
+                if answer.as_ref().is_err_and(|problem| problem.contains("nterrupted")) {
+                    // Ctrl-C: the signal is on its way to whoever ends us, and is the better answer.
+                    tokio::time::sleep(INTERRUPTED).await;
+                }
+                answer
             }
+        }
+    }
+}
+
+/// The terminal's settings, put back when a prompt is left in any way: one that a signal cut short leaves the echo off.
+struct Terminal(Option<(File, rustix::termios::Termios)>);
+
+impl Terminal {
+    fn now() -> Self {
+        let tty = File::options().read(true).write(true).open("/dev/tty").ok();
+        Self(tty.and_then(|tty| rustix::termios::tcgetattr(&tty).ok().map(|settings| (tty, settings))))
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        if let Some((tty, settings)) = &self.0 {
+            // There is nobody left to tell.
+            let _ = rustix::termios::tcsetattr(tty, rustix::termios::OptionalActions::Now, settings);
         }
     }
 }

@@ -5,6 +5,7 @@ mod auth;
 mod check;
 mod cuts;
 mod factors;
+mod honest;
 mod hops;
 mod host_key;
 mod keys;

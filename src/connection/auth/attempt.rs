@@ -76,7 +76,7 @@ impl<'a> Attempt<'a> {
         let Some(source) = &self.target.password else { return Ok(Answer::Refused) };
         let prompt = format!("Password of {}@{}", self.target.user, self.target.host);
         let ask = Ask { what: "--password", prompt: &prompt, shape: Shape::Line };
-        let secret = self.patience.outside(secrets.get(source, ask)).await?;
+        let secret = self.patience.outside(secrets.get(source, ask)).await??;
         let text = secret.expose_str().map_err(|_| Fault::SecretSourceEmpty {
             what: "--password".to_owned(),
             origin: "its source".to_owned(),
@@ -133,6 +133,9 @@ impl<'a> Attempt<'a> {
         match self.progress.link.server_word() {
             Some(word) if word.to_ascii_lowercase().contains("authentication") => {
                 self.refused(&format!("the server said: {word}"))
+            }
+            _ if self.progress.link.is_violated() => {
+                Fault::ServerViolation { problem: self.progress.link.end_reason(), phase: Phase::Auth }
             }
             _ => Fault::ConnectionLost { phase: Phase::Auth, problem: self.progress.link.end_reason() },
         }

@@ -99,7 +99,7 @@ async fn one(
                 *password_given = true;
                 let asked = format!("Password of {}@{}", target.user, target.host);
                 let ask = Ask { what: "--password", prompt: &asked, shape: Shape::Line };
-                text(attempt.patience.outside(secrets.get(source, ask)).await?, "--password")
+                text(attempt.patience.outside(secrets.get(source, ask)).await??, "--password")
             }
             None => Err(Fault::PasswordRequired { user: target.user.clone() }),
         },
@@ -107,7 +107,7 @@ async fn one(
             Some(source) => {
                 let asked = format!("{shown} ({}@{})", target.user, target.host);
                 let ask = Ask { what: "--otp", prompt: &asked, shape: Shape::Line };
-                text(attempt.patience.outside(secrets.get_anew(source, ask)).await?, "--otp")
+                text(attempt.patience.outside(secrets.get_anew(source, ask)).await??, "--otp")
             }
             None => Err(Fault::AuthInteractiveRequired { prompt: shown }),
         },

@@ -5,7 +5,7 @@ mod survey;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use russh::keys::{Certificate, PrivateKey, PublicKey};
+use russh::keys::{Certificate, HashAlg, PrivateKey, PublicKey};
 
 use super::certificate;
 use crate::connection::algorithms::pubkey_accepted;
@@ -91,8 +91,12 @@ impl Keyring {
                 self.listed.push(Listed { name, public, private: Some(Arc::new(key)) });
             }
             // The agent may hold it.
-            Err(KeyProblem::NeedsPassphrase | KeyProblem::Public) if self.agent.is_some() && public().is_some() => {
-                self.locked.push(name.clone());
+            Err(problem @ (KeyProblem::NeedsPassphrase | KeyProblem::Public))
+                if self.agent.is_some() && public().is_some() =>
+            {
+                if problem == KeyProblem::NeedsPassphrase {
+                    self.locked.push(name.clone());
+                }
                 self.listed.push(Listed { name, public: public(), private: None });
             }
             Err(problem) if identity.explicit => return Err(problem.fault(&name)),
@@ -137,9 +141,25 @@ impl Keyring {
         self.agent.is_some() || self.listed.iter().any(|key| key.private.is_some())
     }
 
-    /// The keys that a passphrase would have opened.
-    pub(super) fn locked(&self) -> &[String] {
-        &self.locked
+    /// A key that a passphrase would have opened, and that was not offered otherwise.
+    pub(super) fn locked(&self, tried: &[String]) -> Option<String> {
+        let offered = |name: &String| {
+            let listed = self.listed.iter().find(|listed| listed.name == *name);
+            let print = listed
+                .and_then(|listed| listed.public.as_ref())
+                .map(|key| key.fingerprint(HashAlg::Sha256).to_string());
+            print.is_some_and(|print| tried.iter().any(|how| how.contains(&print)))
+        };
+        self.locked.iter().find(|name| !offered(name)).cloned()
+    }
+
+    /// The listed public keys whose private half nobody has: for the error.
+    pub(super) fn orphans(&self, tried: &[String]) -> Vec<String> {
+        let orphan = |listed: &&Listed| {
+            let print = listed.public.as_ref().map(|key| key.fingerprint(HashAlg::Sha256).to_string());
+            listed.private.is_none() && print.is_some_and(|print| !tried.iter().any(|how| how.contains(&print)))
+        };
+        self.listed.iter().filter(orphan).map(|listed| listed.name.clone()).collect()
     }
 
     /// What was found while reading; taken once.

@@ -105,9 +105,9 @@ fn failure(attempt: &Attempt<'_>, keyring: &Keyring) -> Fault {
     let accepted = attempt.accepted.clone().unwrap_or_default();
     let accepts = |name: &str| accepted.iter().any(|method| method == name);
     if accepts("publickey")
-        && let Some(path) = keyring.locked().first()
+        && let Some(path) = keyring.locked(&attempt.tried)
     {
-        return Fault::PassphraseRequired { path: path.clone() };
+        return Fault::PassphraseRequired { path };
     }
     let wants_password = accepts("password") || accepts("keyboard-interactive");
     if wants_password && !accepts("publickey") && attempt.target.password.is_none() {
@@ -126,6 +126,13 @@ fn failure(attempt: &Attempt<'_>, keyring: &Keyring) -> Fault {
     };
     let banner = attempt.progress.link.banner_text();
     let said = if banner.trim().is_empty() { String::new() } else { format!("; it said: {}", banner.trim()) };
-    let reason = format!("{partial}the server accepts {}; offered: {}{said}", list(&accepted), list(&attempt.tried));
+    let orphans = keyring.orphans(&attempt.tried);
+    let missing = if orphans.is_empty() {
+        String::new()
+    } else {
+        format!("; not offered, because the agent does not hold its private key: {}", orphans.join(", "))
+    };
+    let (accepts, offered) = (list(&accepted), list(&attempt.tried));
+    let reason = format!("{partial}the server accepts {accepts}; offered: {offered}{missing}{said}");
     Fault::AuthFailed { user, reason, tried: attempt.tried.clone(), accepted }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 
+use super::start::GO;
 use crate::connection::channel::ChannelWriter;
 
 /// How much is read at once.
@@ -29,7 +30,7 @@ pub enum Input {
 pub(super) struct Feed {
     /// The start program and the script.
     pub(super) prelude: Bytes,
-    /// Wait for this before the caller's input: until then a terminal there would swallow it.
+    /// Wait for this, and then say [`GO`], before the caller's input: without it the start program starts nothing.
     pub(super) gate: Option<oneshot::Receiver<()>>,
     /// The caller's.
     pub(super) input: Input,
@@ -42,10 +43,10 @@ pub(super) async fn feed(writer: Arc<ChannelWriter>, feed: Feed) -> io::Result<(
     if !feed.prelude.is_empty() && writer.send(feed.prelude).await.is_err() {
         return Ok(());
     }
-    if let Some(gate) = feed.gate
-        && gate.await.is_err()
-    {
-        return Ok(());
+    if let Some(gate) = feed.gate {
+        if gate.await.is_err() || writer.send(Bytes::from_static(GO)).await.is_err() {
+            return Ok(());
+        }
     }
     let mut line_open = false;
     if let Input::File(file) = feed.input {

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -16,7 +17,7 @@ use super::marker::Scanner;
 use super::stop::Stopping;
 use crate::connection::Session;
 use crate::connection::channel::{ChannelEvent, ChannelReader, ChannelWriter, PtyModes};
-use crate::constants::HELD_OPEN_SILENCE_MS;
+use crate::constants::{HELD_OPEN_SILENCE_MS, SLOW_LINK_BYTES_PER_SEC, START_ANSWER_SECS};
 use crate::errors::{Caught, Limit};
 use crate::model::sink::{Sink, Stream};
 
@@ -25,6 +26,11 @@ const BLOCKED_OUTPUT_GRACE: Duration = Duration::from_millis(200);
 
 /// How much is kept of what comes before the command in shell mode: the greetings of shell start-up files.
 const NOISE_BYTES: usize = 256 * 1024;
+
+/// How long after a limit the news is looked at once more.
+const SECOND_LOOK: Duration = Duration::from_millis(20);
+/// How long a request of ours may wait for a session that does not write.
+const STUCK: Duration = Duration::from_millis(100);
 
 /// One command, ready to be asked for.
 #[derive(Debug)]
@@ -81,6 +87,8 @@ pub async fn run<S: Sink>(
         gate: None,
         held: Vec::new(),
         limit: limits.first(),
+        limit_looked_again: false,
+        answer_due: None,
         replies: VecDeque::new(),
         stopping: None,
         discard: false,
@@ -113,6 +121,9 @@ struct Runner<'a, S> {
     /// What came before the start program's mark.
     held: Vec<(Stream, Bytes)>,
     limit: Option<(Instant, Limit, Duration)>,
+    limit_looked_again: bool,
+    /// When the start program must have answered.
+    answer_due: Option<Instant>,
     replies: VecDeque<Asked>,
     stopping: Option<Stopping>,
     /// Output is read and dropped: whoever should take it does not.
@@ -138,7 +149,11 @@ impl<S: Sink> Runner<'_, S> {
     }
 
     async fn follow(&mut self, plan: Plan) {
-        let gate = (plan.pty && plan.nonce.is_some()).then(|| {
+        if plan.nonce.is_some() {
+            let length = plan.prelude.len() as u64 / SLOW_LINK_BYTES_PER_SEC;
+            self.answer_due = Instant::now().checked_add(Duration::from_secs(START_ANSWER_SECS + length));
+        }
+        let gate = plan.nonce.is_some().then(|| {
             let (open, gate) = oneshot::channel();
             self.gate = Some(open);
             gate
@@ -153,8 +168,9 @@ impl<S: Sink> Runner<'_, S> {
                 event = self.reader.next() => self.take(event).await,
                 Some(signal) = self.signals.recv() => self.signalled(signal).await,
                 () = at(limit_at), if self.stopping.is_none() => self.limit_is_over().await,
+                () = at(self.answer_due), if self.facts.mark.is_none() => self.facts.ending = Ending::GaveUp,
                 () = at(stop_at), if stop_at.is_some() => self.stop_step().await,
-                () = when(&mut self.quiet), if self.quiet.is_some() => self.facts.ending = Ending::LetGo,
+                () = when(&mut self.quiet), if self.quiet.is_some() => self.let_go().await,
                 fed = &mut feeder, if feeding => {
                     feeding = false;
                     if let Ok(Err(error)) = fed {
@@ -166,7 +182,7 @@ impl<S: Sink> Runner<'_, S> {
         feeder.abort();
         if !matches!(self.facts.ending, Ending::Closed | Ending::Lost(_)) {
             // Whether the session still takes it or not: the connection is closed next.
-            let _ = self.writer.close().await;
+            let _ = tokio::time::timeout(STUCK, self.writer.close()).await;
         }
     }
 
@@ -295,7 +311,23 @@ impl<S: Sink> Runner<'_, S> {
         self.stop(StopCause::Signal(signal)).await;
     }
 
+    /// The streams were silent, and the probe was answered. What the server sent before its answer has arrived, but may still
+    /// wait to be taken: the answer is told by another way.
+    async fn let_go(&mut self) {
+        self.quiet = None;
+        match tokio::task::unconstrained(at_once(self.reader.next())).await {
+            Some(event) => self.take(event).await,
+            None => self.facts.ending = Ending::LetGo,
+        }
+    }
+
     async fn limit_is_over(&mut self) {
+        if !self.limit_looked_again {
+            // A process that was stopped itself finds its timers over before the news that arrived meanwhile.
+            self.limit_looked_again = true;
+            self.limit = self.limit.map(|(_, limit, span)| (Instant::now() + SECOND_LOOK, limit, span));
+            return;
+        }
         let Some((_, limit, span)) = self.limit.take() else { return };
         if self.facts.ended() {
             // It ended by itself; what still writes is something it left behind.
@@ -318,8 +350,8 @@ impl<S: Sink> Runner<'_, S> {
         match self.stopping.as_mut().and_then(Stopping::step) {
             Some(signal) if !self.facts.ended() => {
                 log::info!("asking the server for SIG{signal:?}");
-                // A session that is gone shows itself to the reader.
-                let _ = self.writer.signal(signal).await;
+                // A session that is gone shows itself to the reader, and one that is stuck must not keep us.
+                let _ = tokio::time::timeout(STUCK, self.writer.signal(signal)).await;
             }
             Some(_) => {}
             None => self.facts.ending = Ending::GaveUp,
@@ -338,6 +370,16 @@ async fn quiet(session: &Session) {
         std::future::pending::<()>().await;
     }
     sleep_until(begun + silence).await;
+}
+
+/// What is there already; `None` where it would have to be waited for.
+async fn at_once<T>(work: impl Future<Output = T>) -> Option<T> {
+    let mut work = std::pin::pin!(work);
+    std::future::poll_fn(|cx| match work.as_mut().poll(cx) {
+        Poll::Ready(done) => Poll::Ready(Some(done)),
+        Poll::Pending => Poll::Ready(None),
+    })
+    .await
 }
 
 async fn at(moment: Option<Instant>) {

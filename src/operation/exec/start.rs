@@ -12,8 +12,9 @@ use std::os::unix::ffi::OsStrExt;
 use crate::secret::Secret;
 use crate::shell;
 
-/// The end mark that the loader insists on.
-const END: &str = "#END";
+/// What the start program waits for after its mark. Until it came, nothing has started: whoever changes what the program prints,
+/// or eats it, cannot make us claim more than we know.
+pub const GO: &[u8] = b"go;";
 
 /// What the start program has to do.
 #[derive(Debug, Default)]
@@ -56,11 +57,11 @@ impl Default for Body<'_> {
     }
 }
 
-/// The exec request for a start program of this length. It passes through every login shell unchanged: no quote inside, no
-/// `!`, no backslash.
-pub fn loader(program: &[u8]) -> Vec<u8> {
+/// The exec request for a start program of this length, which ends with the nonce: a part of it, or something else of that
+/// length, is not run. It passes through every login shell unchanged: no quote inside, no `!`, no backslash.
+pub fn loader(program: &[u8], nonce: &str) -> Vec<u8> {
     let length = program.len();
-    format!("exec sh -c '_sc=$(dd bs=1 count={length} 2>/dev/null); case $_sc in *\"{END}\") eval \"$_sc\";; esac'")
+    format!("exec sh -c '_sc=$(dd bs=1 count={length} 2>/dev/null); case $_sc in *\"#{nonce}\") eval \"$_sc\";; esac'")
         .into_bytes()
 }
 
@@ -88,9 +89,8 @@ pub fn program(start: &Start<'_>) -> Result<Vec<u8>, shlex::QuoteError> {
     if let Some(cwd) = start.cwd {
         // CDPATH would send a relative directory elsewhere; without redirection cd may print where it went.
         let cwd = shell::quote(cwd)?;
-        let discard: &[u8] = if script { b"rm -rf \"$_sc_d\"; " } else { b"" };
         line(&[b"unset CDPATH; _sc_e=$(cd -- ", &cwd, b" 2>&1 >/dev/null) && cd -- ", &cwd, b" >/dev/null || {"]);
-        line(&[b"say cwd; printf %s \"$_sc_e\"; ", discard, b"exit 1; }"]);
+        line(&[b"say cwd; printf %s \"$_sc_e\"; exit 1; }"]);
     }
     for (name, value) in &start.exports {
         line(&[b"export ", name.as_bytes(), b"=", &shell::quote(OsStr::from_bytes(value.expose()))?]);
@@ -98,21 +98,25 @@ pub fn program(start: &Start<'_>) -> Result<Vec<u8>, shlex::QuoteError> {
     match &start.body {
         Body::Command(command) => {
             line(&[b"_sc_c=", &shell::quote(OsStr::from_bytes(command))?]);
-            line(&[b"say start"]);
+            line(&[START]);
             line(&[if start.login { LOGIN_COMMAND } else { COMMAND }]);
         }
         Body::Script { interpreter: (program, argument), name, arguments, .. } => {
             let argument = argument.map(shell::quote).transpose()?.unwrap_or_default();
-            line(&[b"say start"]);
+            line(&[START]);
             line(&[&shell::quote(program)?, b" ", &argument, b" \"$_sc_d/", name.as_bytes(), b"\" ", arguments]);
-            line(&[b"_sc_r=$?; rm -rf \"$_sc_d\"; exit $_sc_r"]);
+            line(&[b"exit $?"]);
         }
     }
     line(&[]);
     out.pop();
-    out.extend_from_slice(END.as_bytes());
+    out.extend_from_slice(format!("#{}", start.nonce).as_bytes());
     Ok(out)
 }
+
+/// Says that all is ready, and waits for the word.
+const START: &[u8] = br#"say start
+[ "$(dd bs=1 count=3 2>/dev/null)" = "go;" ] || exit 1"#;
 
 /// The account's shell, as sshd would have used it.
 const COMMAND: &[u8] = br#"exec "${SHELL:-/bin/sh}" -c "$_sc_c""#;
@@ -129,14 +133,15 @@ exec "${SHELL:-/bin/sh}" -c "$_sc_c""#;
 const RECEIVE: &str = r#"_sc_m=$(umask); umask 077
 _sc_d=${TMPDIR:-/tmp}/ssh-cli-$_sc_n
 _sc_e=$(mkdir "$_sc_d" 2>&1) || { say staging; printf %s "$_sc_e"; exit 1; }
+trap 'rm -rf "$_sc_d"' EXIT
 trap : HUP INT TERM
 _sc_l=@BYTES@
 : >"$_sc_d/@NAME@"
 while [ "$_sc_l" -gt 0 ]; do
 _sc_b=$_sc_l; [ "$_sc_b" -gt 65536 ] && _sc_b=65536
-dd bs="$_sc_b" count=1 2>/dev/null >>"$_sc_d/@NAME@" || { say staging; rm -rf "$_sc_d"; exit 1; }
+dd bs="$_sc_b" count=1 2>/dev/null >>"$_sc_d/@NAME@" || { say staging; exit 1; }
 _sc_h=$(wc -c <"$_sc_d/@NAME@"); _sc_h=$((@BYTES@ - _sc_h))
-[ "$_sc_h" -eq "$_sc_l" ] && { say short; rm -rf "$_sc_d"; exit 1; }
+[ "$_sc_h" -eq "$_sc_l" ] && { say short; exit 1; }
 _sc_l=$_sc_h
 done
 umask "$_sc_m""#;
@@ -151,7 +156,7 @@ mod tests {
         let program = program(start).unwrap();
         let mut child = Command::new("sh")
             .arg("-c")
-            .arg(OsStr::from_bytes(&loader(&program)))
+            .arg(OsStr::from_bytes(&loader(&program, start.nonce)))
             .env_remove("BASH_ENV")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -159,7 +164,12 @@ mod tests {
             .spawn()
             .unwrap();
         let mut stdin = child.stdin.take().unwrap();
-        stdin.write_all(&[&program[..], input].concat()).unwrap();
+        // The script comes before the mark, the caller's input after the word.
+        let (script, rest) = input.split_at(match start.body {
+            Body::Script { bytes, .. } => bytes.min(input.len()),
+            Body::Command(_) => 0,
+        });
+        stdin.write_all(&[&program[..], script, GO, rest].concat()).unwrap();
         drop(stdin);
         child.wait_with_output().unwrap()
     }
@@ -199,7 +209,7 @@ mod tests {
         for cut in (0..whole.len()).step_by(7) {
             let mut child = Command::new("sh")
                 .arg("-c")
-                .arg(OsStr::from_bytes(&loader(&whole)))
+                .arg(OsStr::from_bytes(&loader(&whole, start.nonce)))
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
                 .spawn()
@@ -207,6 +217,22 @@ mod tests {
             child.stdin.take().unwrap().write_all(&whole[..cut]).unwrap();
             assert_eq!(child.wait_with_output().unwrap().stdout, b"", "cut at {cut}");
         }
+    }
+
+    #[test]
+    fn without_the_word_nothing_starts() {
+        let start = Start { nonce: "abc", body: Body::Command(b"echo ran"), ..Start::default() };
+        let whole = program(&start).unwrap();
+        let loader = loader(&whole, start.nonce);
+        let mut child = Command::new("sh")
+            .arg("-c")
+            .arg(OsStr::from_bytes(&loader))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(&[&whole[..], b"gone"].concat()).unwrap();
+        assert_eq!(child.wait_with_output().unwrap().stdout, b"abc:start;");
     }
 
     fn script(bytes: usize) -> Start<'static> {

@@ -74,19 +74,20 @@ pub fn judge(facts: Facts, terms: &Terms) -> Verdict {
 /// `No` only where it is certain.
 fn started(facts: &Facts, terms: &Terms) -> Started {
     let in_shell = !terms.shell_options.is_empty();
-    if facts.refused {
+    if facts.refused && !facts.output && !facts.ended() {
         return Started::No;
     }
     match facts.mark {
-        Some(Mark::Start) => return Started::Yes,
+        // It was told to go, if the word arrived; what it does shows that it did.
+        Some(Mark::Start) if facts.output || facts.ended() => return Started::Yes,
+        Some(Mark::Start) => return Started::Unknown,
         // The start program said that it ends without starting anything.
         Some(Mark::Cwd | Mark::Short | Mark::Staging) => return Started::No,
         None => {}
     }
     if in_shell {
-        // Whatever ran and ended was not our start program, or ended before it came to the command.
-        let over = facts.drained() && (facts.ended() || facts.ending == Ending::Closed);
-        return if over || !facts.request_written { Started::No } else { Started::Unknown };
+        // Without its mark it was not told to go, and without that word it starts nothing, whatever ran instead of it.
+        return Started::No;
     }
     if facts.granted || facts.output || facts.ended() {
         return Started::Yes;
@@ -98,7 +99,7 @@ fn conclude(facts: &Facts, terms: &Terms, started: Started, warnings: &mut Vec<W
     if let Some(cause) = &facts.stopped {
         return stopped(facts, cause, started);
     }
-    if facts.refused {
+    if facts.refused && started == Started::No {
         return (Outcome::NotStarted, Some(Fault::ExecRefused));
     }
     let unknown = |fault| match started {
@@ -154,9 +155,7 @@ fn stopped(facts: &Facts, cause: &StopCause, started: Started) -> (Outcome, Opti
     };
     let known = if started == Started::No { None } else { Some(confirmed) };
     let fault = match cause {
-        StopCause::Limit(limit, after) => {
-            Fault::Timeout { limit: *limit, after: *after, confirmed: known }
-        }
+        StopCause::Limit(limit, after) => Fault::Timeout { limit: *limit, after: *after, confirmed: known },
         StopCause::Signal(signal) => Fault::Interrupted { signal: *signal, confirmed: known },
         StopCause::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
             Fault::Interrupted { signal: Caught::Pipe, confirmed: known }

@@ -166,9 +166,11 @@ fn without_its_mark_the_start_program_did_not_run() {
 }
 
 #[test]
-fn in_shell_mode_a_loss_before_the_mark_is_unknown() {
-    assert_eq!(judge(lost(running()), &in_shell()).started, Started::Unknown);
-    assert_eq!(judge(lost(Facts { mark: Some(Mark::Start), ..running() }), &in_shell()).started, Started::Yes);
+fn in_shell_mode_nothing_starts_before_the_word() {
+    assert_eq!(judge(lost(running()), &in_shell()).started, Started::No);
+    assert_eq!(judge(lost(Facts { mark: Some(Mark::Start), ..running() }), &in_shell()).started, Started::Unknown);
+    let spoke = Facts { mark: Some(Mark::Start), output: true, ..running() };
+    assert_eq!(judge(lost(spoke), &in_shell()).started, Started::Yes);
     assert_eq!(judge(lost(Facts::default()), &in_shell()).started, Started::No);
 }
 

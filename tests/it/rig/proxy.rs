@@ -39,6 +39,7 @@ struct Faults {
     rate: [Option<u64>; 2],
     delay: [Duration; 2],
     refuse_first: u64,
+    stall: Option<(Way, u64, Duration)>,
 }
 
 /// A proxy, ended with the test.
@@ -95,6 +96,12 @@ impl FaultProxy {
     }
 
     /// Resets the first so many connections.
+    /// Holds this direction up once, when this many bytes have passed: an outage that ends.
+    pub fn stall(mut self, way: Way, after: u64, span: Duration) -> Self {
+        self.faults.stall = Some((way, after, span));
+        self
+    }
+
     pub fn refuse_first(mut self, connections: u64) -> Self {
         self.faults.refuse_first = connections;
         self
@@ -205,12 +212,22 @@ impl Link {
         let (_, mut to) = self.ends(way);
         let (delay, rate) = (faults.delay[index], faults.rate[index]);
         let mut done = 0;
+        let mut stall = faults.stall.filter(|(stalled, ..)| *stalled == way).map(|(_, after, span)| (after, span));
         for (came, piece) in pieces {
             pause((came + delay).saturating_duration_since(Instant::now()));
             let step = rate.map_or(piece.len(), |rate| usize::try_from(rate / 50).unwrap().max(1));
             let mut rest = &piece[..];
             while !rest.is_empty() && !self.broken.load(Ordering::SeqCst) && !self.silent.load(Ordering::SeqCst) {
                 let mut take = step.min(rest.len());
+                if let Some((after, span)) = stall {
+                    let passed = shared.bytes[index].load(Ordering::SeqCst);
+                    if passed >= after {
+                        stall = None;
+                        pause(span);
+                    } else {
+                        take = take.min(usize::try_from(after - passed).unwrap());
+                    }
+                }
                 if let Some((_, after, mode)) = faults.cut.filter(|(cut, after, _)| *cut == way && *after > 0) {
                     take = take.min(usize::try_from(after - done).unwrap());
                     if to.write_all(&rest[..take]).is_err() {
