@@ -47,7 +47,7 @@ fn apply<T: Clone + PartialEq>(
     Ok(result)
 }
 
-/// `*` and `?` as in ssh_config(5) PATTERNS.
+/// `*` and `?` as in `ssh_config(5)`, PATTERNS.
 fn matches(pattern: &str, text: &str) -> bool {
     fn at(pattern: &[u8], text: &[u8]) -> bool {
         match pattern.split_first() {

@@ -18,13 +18,12 @@ const MAX_ADDRESSES: usize = 32;
 
 /// Finds the addresses of a host, in the order in which they are tried.
 pub(super) async fn lookup(host: &str, port: u16, route: &Route) -> Result<Vec<SocketAddr>, Fault> {
-    let found = match host.parse::<IpAddr>() {
-        Ok(address) => vec![SocketAddr::new(address, port)],
-        Err(_) => {
-            let name = host.to_owned();
-            let answer = tokio::task::spawn_blocking(move || resolve(&name, port)).await;
-            answer.map_err(|e| Fault::Internal { problem: e.to_string() })??
-        }
+    let found = if let Ok(address) = host.parse::<IpAddr>() {
+        vec![SocketAddr::new(address, port)]
+    } else {
+        let name = host.to_owned();
+        let answer = tokio::task::spawn_blocking(move || resolve(&name, port)).await;
+        answer.map_err(|e| Fault::Internal { problem: e.to_string() })??
     };
     let fitting: Vec<SocketAddr> = found.into_iter().filter(|address| route.fits(address)).collect();
     if fitting.is_empty() {

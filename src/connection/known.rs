@@ -57,7 +57,7 @@ async fn printed(command: &str, host: &str) -> Result<Vec<u8>, Fault> {
     Ok(output.stdout)
 }
 
-/// The keys listed in `RevokedHostKeys`. A list that cannot be read refuses every host (ssh_config(5)).
+/// The keys listed in `RevokedHostKeys`. A list that cannot be read refuses every host (`ssh_config(5)`).
 fn revoked(path: &Path) -> Result<Vec<Vec<u8>>, Fault> {
     let failed =
         |problem: String| Fault::ConfigInvalid { place: format!("RevokedHostKeys {}", path.display()), problem };

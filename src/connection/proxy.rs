@@ -1,4 +1,4 @@
-//! `ProxyCommand`: a command whose standard input and output carry the connection (ssh_config(5)). Its standard error is kept
+//! `ProxyCommand`: a command whose standard input and output carry the connection (`ssh_config(5)`). Its standard error is kept
 //! for the error, and it ends with us.
 
 use std::process::{ExitStatus, Stdio};

@@ -96,8 +96,9 @@ impl Fault {
             Self::SftpOnly => permanent("sftp_only", Phase::Run, exit::EX_UNAVAILABLE),
             Self::ServerViolation { phase, .. } => permanent("server_violation", *phase, exit::EX_UNAVAILABLE),
             Self::HostKeyUnknown { .. } => permanent("host_key_unknown", Phase::HostKey, exit::EX_NOPERM),
-            Self::HostKeyChanged { .. } => permanent("host_key_changed", Phase::HostKey, exit::EX_NOPERM),
-            Self::HostKeyNotPinned { .. } => permanent("host_key_changed", Phase::HostKey, exit::EX_NOPERM),
+            Self::HostKeyChanged { .. } | Self::HostKeyNotPinned { .. } => {
+                permanent("host_key_changed", Phase::HostKey, exit::EX_NOPERM)
+            }
             Self::HostKeyRevoked { .. } => permanent("host_key_revoked", Phase::HostKey, exit::EX_NOPERM),
             Self::AuthFailed { .. } => permanent("auth_failed", Phase::Auth, exit::EX_NOPERM),
             Self::AuthInteractiveRequired { .. } => {

@@ -7,8 +7,8 @@ use crate::rig::{Cli, HostKind, Scratch, Sshd, needs, wait};
 
 /// A `Host` block for a server of the rig; `more` lines stand in it.
 fn block(name: &str, sshd: &Sshd, scratch: &Scratch, more: &[&str]) -> String {
-    let lines: String = sshd.host_lines().iter().map(|key| format!("{name} {key}\n")).collect();
-    let known = scratch.file(&format!("known-{name}"), lines);
+    let lines = sshd.host_lines().join(&format!("\n{name} "));
+    let known = scratch.file(&format!("known-{name}"), format!("{name} {lines}\n"));
     let mut text = format!(
         "Host {name}\n HostName 127.0.0.1\n Port {}\n User {}\n IdentityFile {}\n IdentitiesOnly yes\n \
          HostKeyAlias {name}\n UserKnownHostsFile {}\n GlobalKnownHostsFile /dev/null\n",

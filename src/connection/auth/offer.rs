@@ -39,7 +39,7 @@ enum What {
 enum Holder {
     Here(Arc<PrivateKey>),
     /// The agent, by what it has in its list.
-    Agent(AgentIdentity),
+    Agent(Box<AgentIdentity>),
 }
 
 /// Offers everything that there is, until the server lets us in or accepts no more keys.
@@ -80,7 +80,7 @@ fn candidates(ring: &Keyring, held: &[AgentIdentity], user: &str) -> Vec<Candida
         let listed = ring.listed.iter().find(|listed| listed.public.as_ref().is_some_and(|public| same(public, &key)));
         let signer = match (listed.and_then(|listed| listed.private.clone()), in_agent(&key)) {
             (Some(private), _) => Holder::Here(private),
-            (None, Some(identity)) => Holder::Agent(identity.clone()),
+            (None, Some(identity)) => Holder::Agent(Box::new(identity.clone())),
             (None, None) => continue,
         };
         let how = format!("publickey {name} (certificate {:?})", cert.key_id());
@@ -98,7 +98,7 @@ fn candidates(ring: &Keyring, held: &[AgentIdentity], user: &str) -> Vec<Candida
             order.push(Candidate {
                 how,
                 what: What::Certificate(Box::new(cert.clone())),
-                signer: Holder::Agent(identity.clone()),
+                signer: Holder::Agent(Box::new(identity.clone())),
             });
         }
     }
@@ -110,7 +110,11 @@ fn candidates(ring: &Keyring, held: &[AgentIdentity], user: &str) -> Vec<Candida
         if !taken.iter().any(|known| same(known, key)) {
             taken.push(key.clone());
             let how = label(&format!("agent key {comment:?}"), key);
-            order.push(Candidate { how, what: What::Key(key.clone()), signer: Holder::Agent(identity.clone()) });
+            order.push(Candidate {
+                how,
+                what: What::Key(key.clone()),
+                signer: Holder::Agent(Box::new(identity.clone())),
+            });
         }
     }
     for listed in &ring.listed {

@@ -43,10 +43,10 @@ pub(super) async fn feed(writer: Arc<ChannelWriter>, feed: Feed) -> io::Result<(
     if !feed.prelude.is_empty() && writer.send(feed.prelude).await.is_err() {
         return Ok(());
     }
-    if let Some(gate) = feed.gate {
-        if gate.await.is_err() || writer.send(Bytes::from_static(GO)).await.is_err() {
-            return Ok(());
-        }
+    if let Some(gate) = feed.gate
+        && (gate.await.is_err() || writer.send(Bytes::from_static(GO)).await.is_err())
+    {
+        return Ok(());
     }
     let mut line_open = false;
     if let Input::File(file) = feed.input {

@@ -105,7 +105,10 @@ fn a_stdout_file_has_the_bytes_and_the_envelope_names_it() {
         (fs::read(&path).unwrap(), &json["stdout"], &json["exit_code"]),
         (b"a\0bc".to_vec(), &"zz".into(), &76.into())
     );
-    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    // What came is kept beside it, and named.
+    let part = json["streams"]["stdout"]["path"].as_str().unwrap();
+    assert_eq!(fs::read(part).unwrap(), b"zz");
+    assert_eq!(json["warnings"][0]["code"], "stdout_file_partial");
 }
 
 #[test]

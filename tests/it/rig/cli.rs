@@ -222,9 +222,8 @@ impl Cli {
         let since = Instant::now();
         let mut child = command.spawn().unwrap();
         let mut stdin = child.stdin.take();
-        match self.stdin {
-            Stdin::Bytes(bytes) => feed(stdin.take(), bytes),
-            _ => {}
+        if let Stdin::Bytes(bytes) = self.stdin {
+            feed(stdin.take(), bytes);
         }
         let readers = [child.stdout.take().map(collect), child.stderr.take().map(collect)];
         let (limit, scratch) = (self.limit, self.scratch);
