@@ -14,7 +14,7 @@
 //! | [`retry`] | backoff and policy; pure, no clock | effect, errors, constants |
 //! | [`cli`] | clap: arguments as typed, and as meant | model, errors, effect, secret, constants |
 //! | [`report`] | the envelope, events, raw output, schemas | model, errors, effect, secret, constants |
-//! | `target` | local only: destination, options, `known_hosts`, identities, secret sources | model, errors, secret, constants |
+//! | `target` | local only: destination, `ssh_config`, `known_hosts`, identities, secret sources | model, errors, secret, constants |
 //! | `connection` | russh: dial, host key, authentication, channel | target, model, errors, secret, constants |
 //! | `operation` | what is done with a session: exec | connection, model, errors, secret, shell, constants |
 //! | `flow` | the order of things, one file for each command, and the only place that sleeps | operation, connection, target, retry, model, errors, secret, shell, constants |
