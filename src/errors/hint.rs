@@ -125,6 +125,11 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
             "look at the host, then tell it with `ssh-cli ops resolve DEST KEY`".to_owned()
         }
         Fault::CancelledBeforeStart => "use a new key to run it after all".to_owned(),
+        // `--host-key` pins the destination alone.
+        Fault::AtHop { fault, hop } if matches!(**fault, Fault::HostKeyUnknown { .. }) => format!(
+            "compare the fingerprint with one from a trusted place, then reach {hop} once with `--host-key-policy accept-new`, which \
+             remembers it"
+        ),
         Fault::AtHop { fault, .. } => return hint(fault),
         Fault::Internal { .. } => "please report it with the command line, without its secrets".to_owned(),
     };
