@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::rig::{Agent, Scratch, Sshd, keygen, needs, tool};
+use crate::rig::{Account, Agent, Scratch, Sshd, Stdin, keygen, needs, tool};
 
 /// A fresh key with a certificate beside it, signed by a fresh authority. `validity` as ssh-keygen's `-V`.
 fn certified(scratch: &Scratch, kind: &str, principals: &str, validity: &str) -> (PathBuf, PathBuf) {
@@ -114,4 +114,57 @@ fn seven_wrong_keys_in_the_agent_do_no_harm_where_the_right_one_is_named() {
     let said = run.failed(77, "auth_failed");
     assert!(said.advice().contains("Too many authentication failures"), "{run}");
     assert!(said.text().matches("SHA256:").count() >= 5, "the keys that were offered: {run}");
+}
+
+#[test]
+fn an_expired_account_is_told_from_a_wrong_password() {
+    let Some(account) = Account::spoilt("expired") else { return };
+    tool("chage", &["-E", "1970-01-02", &account.name]);
+    let sshd = Sshd::build().account(account).start();
+    let run = sshd.cli("exec DEST true").run();
+    run.failed(77, "account_expired");
+}
+
+#[test]
+fn a_password_that_must_be_changed_is_told_from_a_wrong_one() {
+    let Some(account) = Account::spoilt("must-change") else { return };
+    tool("chage", &["-d", "0", &account.name]);
+    let password = account.password.clone().unwrap();
+    let sshd = Sshd::build().account(account).line("KbdInteractiveAuthentication yes").start();
+    // Let in by the key, the session says it; asked by PAM, the prompt does.
+    sshd.cli("exec DEST true").run().failed(77, "password_expired");
+    let options = "-o PreferredAuthentications=keyboard-interactive --password env:PW";
+    let run = sshd.cli(&format!("exec {options} DEST true")).env("PW", &password).run();
+    run.failed(77, "password_expired");
+    run.never_shows(&password);
+}
+
+#[test]
+fn secrets_come_from_askpass_and_from_descriptors() {
+    if needs::no_root() {
+        return;
+    }
+    let sshd = Sshd::start();
+    let password = sshd.account.password.clone().unwrap();
+    let scratch = Scratch::new();
+    let asker = scratch.file("asker", format!("#!/bin/sh\ncase $1 in *assword*) echo '{password}';; esac\n"));
+    tool("chmod", &["700", asker.to_str().unwrap()]);
+    let run = sshd.cli("exec --password askpass DEST 'echo in'").no_identity().env("SSH_ASKPASS", &asker).run();
+    assert_eq!(run.succeeded().stdout(), "in\n", "{run}");
+    run.never_shows(&password);
+    let line = sshd.cli("exec --password fd:7 DEST 'echo in'").no_identity();
+    let secret = scratch.file("secret", format!("{password}\n"));
+    let out = std::process::Command::new("sh")
+        .args(["-c", &format!("exec 7<{}; {}", secret.display(), line.spelled())])
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stdout));
+    // None of them waits for somebody who is not there.
+    for source in ["askpass", "prompt"] {
+        let cli = sshd.cli(&format!("exec --password {source} DEST true")).no_identity().stdin(Stdin::Null);
+        let run = cli.run();
+        assert_eq!(run.failed(66, "secret_source_empty")["started"], "no", "{run}");
+        assert!(run.json().advice().contains("--password"), "{run}");
+    }
 }

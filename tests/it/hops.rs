@@ -169,3 +169,24 @@ fn check_goes_the_same_way_and_sees_every_host_key_behind_it() {
         (&"connect".into(), &false.into())
     );
 }
+
+#[test]
+fn an_alias_of_an_included_file_is_reached_as_ssh_reaches_it() {
+    let (bastion, inner) = (Sshd::start(), Sshd::start());
+    let scratch = Scratch::new();
+    let directory = scratch.dir("inc");
+    let hosts = block("gate", &bastion, &scratch, &[]) + &block("in", &inner, &scratch, &["ProxyJump gate"]);
+    std::fs::write(directory.join("10-hosts.conf"), hosts).unwrap();
+    let config = format!(
+        "Include {}/*.conf\nMatch originalhost in exec \"true\"\n SetEnv LANG=C.UTF-8\nMatch host nowhere exec \"exit 1\"\n Port 1\n",
+        directory.display()
+    );
+    let run = cli(&scratch, &config, "exec -F CONFIG in 'echo reached'").run();
+    assert_eq!(run.succeeded().stdout(), "reached\n", "{run}");
+    assert_eq!(bastion.connections(), 1, "{run}");
+    // A word that nobody knows is named with its place, and nothing is tried.
+    let run = cli(&scratch, &(config + "Host x\n NoSuchWord yes\n"), "exec -F CONFIG in true").run();
+    let said = run.failed(78, "config_invalid");
+    assert!(said.advice().contains("config:") && said.advice().contains("NoSuchWord"), "{run}");
+    assert_eq!(bastion.connections(), 1, "{run}");
+}

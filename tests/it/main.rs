@@ -16,6 +16,7 @@ mod others;
 mod outcome;
 mod reach;
 mod readme;
+mod retry;
 mod rig;
 mod rig_itself;
 mod script;

@@ -134,6 +134,9 @@ impl<'a> Attempt<'a> {
             Some(word) if word.to_ascii_lowercase().contains("authentication") => {
                 self.refused(&format!("the server said: {word}"))
             }
+            _ if says_expired(&self.progress.link.banner_text()) => {
+                Fault::AccountExpired { user: self.target.user.clone() }
+            }
             _ if self.progress.link.is_violated() => {
                 Fault::ServerViolation { problem: self.progress.link.end_reason(), phase: Phase::Auth }
             }
@@ -148,6 +151,11 @@ impl Drop for Attempt<'_> {
         self.progress.tried = std::mem::take(&mut self.tried);
         self.progress.accepted = self.accepted.take();
     }
+}
+
+/// PAM's words for an account that is over; sshd passes them on as a banner, and hangs up (auth2.c).
+fn says_expired(banner: &str) -> bool {
+    banner.to_ascii_lowercase().contains("account has expired")
 }
 
 fn names(methods: &MethodSet) -> Vec<String> {

@@ -135,7 +135,10 @@ fn conclude(facts: &Facts, terms: &Terms, started: Started, warnings: &mut Vec<W
     }
     match facts.exit_status {
         Some(0) => (Outcome::Succeeded, None),
-        Some(status) => (Outcome::Failed, Some(refused_in_text(facts, terms).unwrap_or(Fault::RemoteExit { status }))),
+        Some(status) => match refused_in_text(facts, terms) {
+            Some(refused) => (Outcome::Unknown, Some(refused)),
+            None => (Outcome::Failed, Some(Fault::RemoteExit { status })),
+        },
         None if terms.no_exit_status && facts.ending == Ending::Closed => {
             let message = "the server sent no exit status; the orderly close was taken for success, as asked";
             warnings.push(Warning::new("exit_status_missing", message));

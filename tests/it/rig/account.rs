@@ -63,6 +63,14 @@ impl Account {
         Some(Self::made(&format!("{PREFIX}-{shell}"), path.to_str().unwrap()))
     }
 
+    /// An account of its own, for a test that spoils it.
+    pub fn spoilt(name: &str) -> Option<Self> {
+        if needs::no_root() {
+            return None;
+        }
+        Some(Self::made(&format!("{PREFIX}-{name}"), "/bin/sh"))
+    }
+
     /// Gives a file or directory to this account.
     pub fn owns(&self, path: &Path) {
         if needs::is_root() {
