@@ -9,6 +9,7 @@ mod run;
 pub mod start;
 mod stop;
 pub mod verdict;
+mod waits;
 
 #[cfg(test)]
 mod verdict_tests;

@@ -4,20 +4,20 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep};
 
 use super::facts::{Ending, Facts, Mark, StopCause};
 use super::input::{Feed, Input, feed};
 use super::marker::Scanner;
 use super::stop::Stopping;
+use super::waits::{at, at_once, quiet, silence, when};
 use crate::connection::Session;
 use crate::connection::channel::{ChannelEvent, ChannelReader, ChannelWriter, PtyModes};
-use crate::constants::{HELD_OPEN_SILENCE_MS, SLOW_LINK_BYTES_PER_SEC, START_ANSWER_SECS};
+use crate::constants::{SLOW_LINK_BYTES_PER_SEC, START_ANSWER_SECS};
 use crate::errors::{Caught, Limit};
 use crate::model::sink::{Sink, Stream};
 
@@ -88,7 +88,8 @@ pub async fn run<S: Sink>(
         held: Vec::new(),
         limit: limits.first(),
         limit_looked_again: false,
-        answer_due: None,
+        answer_within: None,
+        answer: None,
         replies: VecDeque::new(),
         stopping: None,
         discard: false,
@@ -122,8 +123,10 @@ struct Runner<'a, S> {
     held: Vec<(Stream, Bytes)>,
     limit: Option<(Instant, Limit, Duration)>,
     limit_looked_again: bool,
-    /// When the start program must have answered.
-    answer_due: Option<Instant>,
+    /// How long the start program may take to answer, once its request was granted.
+    answer_within: Option<Duration>,
+    /// Runs until it has answered; done when the host is there and nothing of ours is.
+    answer: Option<Pin<Box<dyn Future<Output = ()> + Send + 'a>>>,
     replies: VecDeque<Asked>,
     stopping: Option<Stopping>,
     /// Output is read and dropped: whoever should take it does not.
@@ -149,10 +152,8 @@ impl<S: Sink> Runner<'_, S> {
     }
 
     async fn follow(&mut self, plan: Plan) {
-        if plan.nonce.is_some() {
-            let length = plan.prelude.len() as u64 / SLOW_LINK_BYTES_PER_SEC;
-            self.answer_due = Instant::now().checked_add(Duration::from_secs(START_ANSWER_SECS + length));
-        }
+        let length = plan.prelude.len() as u64 / SLOW_LINK_BYTES_PER_SEC;
+        self.answer_within = plan.nonce.as_ref().map(|_| Duration::from_secs(START_ANSWER_SECS + length));
         let gate = plan.nonce.is_some().then(|| {
             let (open, gate) = oneshot::channel();
             self.gate = Some(open);
@@ -168,7 +169,7 @@ impl<S: Sink> Runner<'_, S> {
                 event = self.reader.next() => self.take(event).await,
                 Some(signal) = self.signals.recv() => self.signalled(signal).await,
                 () = at(limit_at), if self.stopping.is_none() => self.limit_is_over().await,
-                () = at(self.answer_due), if self.facts.mark.is_none() => self.facts.ending = Ending::GaveUp,
+                () = when(&mut self.answer), if self.answer.is_some() => self.unanswered().await,
                 () = at(stop_at), if stop_at.is_some() => self.stop_step().await,
                 () = when(&mut self.quiet), if self.quiet.is_some() => self.let_go().await,
                 fed = &mut feeder, if feeding => {
@@ -204,7 +205,10 @@ impl<S: Sink> Runner<'_, S> {
                 let granted = matches!(event, ChannelEvent::Granted);
                 match self.replies.pop_front() {
                     Some(Asked::Pty) => self.facts.pty_refused = !granted,
-                    Some(Asked::Exec) if granted => self.facts.granted = true,
+                    Some(Asked::Exec) if granted => {
+                        self.facts.granted = true;
+                        self.await_answer();
+                    }
                     Some(Asked::Exec) => self.facts.refused = true,
                     None => {}
                 }
@@ -321,6 +325,26 @@ impl<S: Sink> Runner<'_, S> {
         }
     }
 
+    /// The host answers, and the start program does not: there is none.
+    async fn unanswered(&mut self) {
+        self.answer = None;
+        if self.facts.mark.is_some() {
+            return;
+        }
+        match tokio::task::unconstrained(at_once(self.reader.next())).await {
+            Some(event) => {
+                self.take(event).await;
+                self.await_answer();
+            }
+            None => self.facts.ending = Ending::GaveUp,
+        }
+    }
+
+    fn await_answer(&mut self) {
+        let session = self.session;
+        self.answer = self.answer_within.map(|span| Box::pin(silence(session, span)) as _);
+    }
+
     async fn limit_is_over(&mut self) {
         if !self.limit_looked_again {
             // A process that was stopped itself finds its timers over before the news that arrived meanwhile.
@@ -356,42 +380,5 @@ impl<S: Sink> Runner<'_, S> {
             Some(_) => {}
             None => self.facts.ending = Ending::GaveUp,
         }
-    }
-}
-
-/// Done when both streams have been silent for two seconds after a probe, sent into that silence, was answered: nothing the
-/// server sent before can still be on its way. Begun anew with every byte.
-async fn quiet(session: &Session) {
-    let silence = Duration::from_millis(HELD_OPEN_SILENCE_MS);
-    let begun = Instant::now();
-    sleep(silence / 2).await;
-    if session.ping().await.is_err() {
-        // The reader sees the loss; silence is no longer the question.
-        std::future::pending::<()>().await;
-    }
-    sleep_until(begun + silence).await;
-}
-
-/// What is there already; `None` where it would have to be waited for.
-async fn at_once<T>(work: impl Future<Output = T>) -> Option<T> {
-    let mut work = std::pin::pin!(work);
-    std::future::poll_fn(|cx| match work.as_mut().poll(cx) {
-        Poll::Ready(done) => Poll::Ready(Some(done)),
-        Poll::Pending => Poll::Ready(None),
-    })
-    .await
-}
-
-async fn at(moment: Option<Instant>) {
-    match moment {
-        Some(moment) => sleep_until(moment).await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn when(future: &mut Option<Pin<Box<dyn Future<Output = ()> + Send + '_>>>) {
-    match future {
-        Some(future) => future.await,
-        None => std::future::pending().await,
     }
 }
