@@ -94,6 +94,10 @@ impl Printed {
             }
         }
         it.0.retain(|_, value| value != "none");
+        // To us 0 is `none`: no limit of its own.
+        if it.value("connecttimeout") == "0" {
+            it.0.remove("connecttimeout");
+        }
         Ok(it)
     }
 
@@ -138,7 +142,10 @@ impl Printed {
         put("passwordauthentication", flag(target.password_enabled));
         put("pubkeyauthentication", target.pubkey_enabled.to_string());
         put("kbdinteractiveauthentication", flag(target.kbd_interactive_enabled));
-        put("connecttimeout", settings.connect_timeout.map(seconds).unwrap_or_default());
+        put(
+            "connecttimeout",
+            settings.connect_timeout.filter(|limit| !limit.is_zero()).map(seconds).unwrap_or_default(),
+        );
         put("connectionattempts", settings.connection_attempts.unwrap_or(1).to_string());
         put("serveraliveinterval", seconds(settings.alive_interval.unwrap_or_default()));
         put("serveralivecountmax", settings.alive_count.unwrap_or(3).to_string());
