@@ -1,6 +1,6 @@
 //! Logging in without a key, and not being let in.
 
-use crate::rig::{Scratch, Sshd, Stdin, keygen, needs};
+use crate::rig::{Scratch, Sshd, Stdin, keygen, needs, wait};
 
 #[test]
 fn a_password_from_each_source_logs_in_and_is_not_shown() {
@@ -21,7 +21,8 @@ fn a_password_from_each_source_logs_in_and_is_not_shown() {
     let run = sshd.cli("exec --password env:PW DEST 'echo in; env'").no_identity().env("PW", &password).run();
     run.succeeded();
     run.never_shows(&password);
-    assert!(sshd.log().contains("Accepted password"), "{}", sshd.log());
+    let logged = || sshd.log().contains("Accepted password");
+    assert!(wait::eventually(std::time::Duration::from_secs(5), logged), "{}", sshd.log());
 }
 
 #[test]

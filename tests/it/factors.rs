@@ -1,8 +1,9 @@
 //! Certificates, second factors, and agents with too many keys.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use crate::rig::{Account, Agent, Scratch, Sshd, Stdin, keygen, needs, tool};
+use crate::rig::{Account, Agent, Scratch, Sshd, Stdin, keygen, needs, tool, wait};
 
 /// A fresh key with a certificate beside it, signed by a fresh authority. `validity` as ssh-keygen's `-V`.
 fn certified(scratch: &Scratch, kind: &str, principals: &str, validity: &str) -> (PathBuf, PathBuf) {
@@ -29,7 +30,9 @@ fn a_certificate_beside_the_key_logs_in() {
         let run = sshd.cli("exec --detail DEST 'echo in'").identity(&key).run();
         let said = run.succeeded();
         assert!(said["target"]["auth"].as_str().unwrap().contains("the badge"), "{run}");
-        assert!(sshd.log().contains("-CERT"), "{}", sshd.log());
+        // The log is collected beside us, and may be a moment behind.
+        let logged = || sshd.log().contains("-CERT");
+        assert!(wait::eventually(Duration::from_secs(5), logged), "{}", sshd.log());
     }
 }
 

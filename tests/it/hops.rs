@@ -39,7 +39,8 @@ fn a_bastion_of_the_configuration_is_passed() {
     assert_eq!(said.stdout(), "through\n", "{run}");
     assert!(said["target"]["jump"][0].as_str().unwrap().contains(&bastion.port.to_string()), "{run}");
     assert_eq!(bastion.connections(), 1, "{run}");
-    assert!(inner.log().contains("Accepted publickey"), "{run}");
+    let logged = || inner.log().contains("Accepted publickey");
+    assert!(wait::eventually(Duration::from_secs(5), logged), "{run}");
 }
 
 #[test]
