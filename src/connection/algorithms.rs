@@ -4,6 +4,7 @@ use russh::keys::Algorithm;
 use russh::{cipher, kex, mac};
 
 use crate::errors::Fault;
+use crate::target::known_hosts::wildcard;
 
 /// One list as configured, applied to ours. `all` is what can be had at all, `parse` reads a name, `name` writes one.
 ///
@@ -49,20 +50,7 @@ fn apply<T: Clone + PartialEq>(
 
 /// `*` and `?` as in `ssh_config(5)`, PATTERNS.
 fn matches(pattern: &str, text: &str) -> bool {
-    fn at(pattern: &[u8], text: &[u8]) -> bool {
-        match pattern.split_first() {
-            None => text.is_empty(),
-            Some((b'*', rest)) => (0..=text.len()).any(|skip| at(rest, &text[skip..])),
-            Some((b'?', rest)) => text.split_first().is_some_and(|(_, text)| at(rest, text)),
-            Some((byte, rest)) => text.split_first().is_some_and(|(first, text)| first == byte && at(rest, text)),
-        }
-    }
-    // A list has a few dozen short names: the plain way is quick enough, with repeated stars taken for one.
-    let mut short = pattern.to_owned();
-    while short.contains("**") {
-        short = short.replace("**", "*");
-    }
-    at(short.as_bytes(), text.as_bytes())
+    wildcard(pattern.as_bytes(), text.as_bytes())
 }
 
 /// `KexAlgorithms`. The pseudo-algorithms that announce extensions always stand at the end.

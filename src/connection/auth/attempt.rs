@@ -8,6 +8,7 @@ use crate::connection::patience::Patience;
 use crate::connection::reach::Progress;
 use crate::errors::Fault;
 use crate::model::outcome::Phase;
+use crate::secret::Secret;
 use crate::target::Target;
 use crate::target::secrets::{Ask, SecretStore, Shape};
 
@@ -76,12 +77,7 @@ impl<'a> Attempt<'a> {
         let Some(source) = &self.target.password else { return Ok(Answer::Refused) };
         let prompt = format!("Password of {}@{}", self.target.user, self.target.host);
         let ask = Ask { what: "--password", prompt: &prompt, shape: Shape::Line };
-        let secret = self.patience.outside(secrets.get(source, ask)).await??;
-        let text = secret.expose_str().map_err(|_| Fault::SecretSourceEmpty {
-            what: "--password".to_owned(),
-            origin: "its source".to_owned(),
-            problem: "it is not UTF-8 text".to_owned(),
-        })?;
+        let text = text(&self.patience.outside(secrets.get(source, ask)).await??, ask.what)?;
         let address = self.address();
         let asked = self.handle.authenticate_password(self.target.user.clone(), text);
         let result = self.patience.within(&address, Phase::Auth, asked).await?;
@@ -151,6 +147,15 @@ impl Drop for Attempt<'_> {
         self.progress.tried = std::mem::take(&mut self.tried);
         self.progress.accepted = self.accepted.take();
     }
+}
+
+/// A secret as the protocol wants it (RFC 4252 section 8). `what`: the option it belongs to.
+pub(super) fn text(secret: &Secret, what: &str) -> Result<String, Fault> {
+    secret.expose_str().map(str::to_owned).map_err(|_| Fault::SecretSourceEmpty {
+        what: what.to_owned(),
+        origin: "its source".to_owned(),
+        problem: "it is not UTF-8 text".to_owned(),
+    })
 }
 
 /// PAM's words for an account that is over; sshd passes them on as a banner, and hangs up (auth2.c).

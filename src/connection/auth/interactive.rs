@@ -2,7 +2,7 @@
 
 use russh::client::{KeyboardInteractiveAuthResponse as Reply, Prompt};
 
-use super::attempt::{Answer, Attempt};
+use super::attempt::{Answer, Attempt, text};
 use crate::errors::Fault;
 use crate::model::outcome::Phase;
 use crate::target::secrets::{Ask, SecretStore, Shape};
@@ -83,14 +83,6 @@ async fn one(
 ) -> Result<String, Fault> {
     let shown = prompt.prompt.trim().to_owned();
     let target = attempt.target;
-    let text = |secret: crate::secret::Secret, what: &str| {
-        let problem = "it is not UTF-8 text".to_owned();
-        secret.expose_str().map(str::to_owned).map_err(|_| Fault::SecretSourceEmpty {
-            what: what.to_owned(),
-            origin: "its source".to_owned(),
-            problem,
-        })
-    };
     match Wanted::of(&shown) {
         Wanted::NewPassword => Err(Fault::PasswordExpired { user: target.user.clone() }),
         Wanted::Password if *password_given => Err(attempt.refused("the password was not accepted")),
@@ -99,7 +91,7 @@ async fn one(
                 *password_given = true;
                 let asked = format!("Password of {}@{}", target.user, target.host);
                 let ask = Ask { what: "--password", prompt: &asked, shape: Shape::Line };
-                text(attempt.patience.outside(secrets.get(source, ask)).await??, "--password")
+                text(&attempt.patience.outside(secrets.get(source, ask)).await??, ask.what)
             }
             None => Err(Fault::PasswordRequired { user: target.user.clone() }),
         },
@@ -107,7 +99,7 @@ async fn one(
             Some(source) => {
                 let asked = format!("{shown} ({}@{})", target.user, target.host);
                 let ask = Ask { what: "--otp", prompt: &asked, shape: Shape::Line };
-                text(attempt.patience.outside(secrets.get_anew(source, ask)).await??, "--otp")
+                text(&attempt.patience.outside(secrets.get_anew(source, ask)).await??, ask.what)
             }
             None => Err(Fault::AuthInteractiveRequired { prompt: shown }),
         },

@@ -38,7 +38,7 @@ fn listed(field: &[u8], host: &[u8]) -> bool {
 }
 
 /// `*` is any run, `?` any one byte. Two cursors and one way back: linear in practice, never exponential.
-pub(super) fn wildcard(pattern: &[u8], text: &[u8]) -> bool {
+pub fn wildcard(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t) = (0, 0);
     // Where the last `*` was, and up to where it reaches so far.
     let mut star = None;

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 pub use append::{line, remember};
 use line::Marker;
+pub use matching::wildcard;
 pub use pin::Pin;
 
 use crate::model::outcome::Warning;
