@@ -61,3 +61,9 @@ pub const RETRY_CAP_RETRIES: u32 = 10;
 
 /// Retries: the longest wait that can be asked for.
 pub const RETRY_CAP_DELAY_MS: u64 = 60_000;
+
+/// The most entries of a copy that are listed where they were not plainly copied: enough to act on, and a bounded document.
+pub const TRANSFER_NOTABLE_ENTRIES: usize = 200;
+
+/// The most that are listed where they were.
+pub const TRANSFER_PLAIN_ENTRIES: usize = 20;

@@ -16,7 +16,7 @@
 //! | [`report`] | the envelope, events, raw output, schemas | model, errors, effect, secret, constants |
 //! | `target` | local only: destination, `ssh_config`, `known_hosts`, identities, secret sources | model, errors, secret, constants |
 //! | `connection` | russh: dial, host key, authentication, channel | target, model, errors, secret, constants |
-//! | `operation` | what is done with a session: exec | connection, model, errors, secret, shell, constants |
+//! | `operation` | what is done with a session: exec, transfer | connection, model, effect, errors, secret, shell, constants |
 //! | `flow` | the order of things, one file for each command, and the only place that sleeps | operation, connection, target, retry, model, errors, secret, shell, constants |
 //! | this file, `signals`, `logging` | runtime, signals, the way out | cli, flow, report, model, errors, retry |
 //!
@@ -112,6 +112,16 @@ fn perform(request: &Request) -> i32 {
             };
             connected("exec", lost, &request.output, async |begun, output, signals| {
                 flow::exec(exec, begun, output, signals).await
+            })
+        }
+        Action::Copy(copy) => {
+            let lost = Finished {
+                started: Started::Unknown,
+                outcome: Outcome::Unknown,
+                ..not_started(&copy.destination, copy.options.effect)
+            };
+            connected("scp", lost, &request.output, async |begun, output, signals| {
+                flow::copy(copy, begun, output, signals).await
             })
         }
         Action::Check(check) => {

@@ -134,6 +134,11 @@ impl ChannelWriter {
         Ok(self.half.exec(true, command).await?)
     }
 
+    /// Asks for a subsystem, such as `sftp` (RFC 4254 section 6.5). Only queues it, as [`ChannelWriter::exec`] does.
+    pub async fn subsystem(&self, name: &str) -> Result<(), SessionEnded> {
+        Ok(self.half.request_subsystem(true, name).await?)
+    }
+
     /// Sends input, as the window allows.
     pub async fn send(&self, data: Bytes) -> Result<(), SessionEnded> {
         Ok(self.half.data_bytes(data).await?)

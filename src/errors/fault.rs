@@ -199,6 +199,10 @@ pub enum Fault {
     NotRegular { path: String },
     #[error("{path} is a directory")]
     IsDirectory { path: String },
+    #[error("{path} is not a directory")]
+    NotADirectory { path: String },
+    #[error("{path}: {problem}")]
+    TransferRefused { path: String, problem: String },
     #[error("{path} may not be written here: {problem}")]
     LocalPermission { path: String, problem: String },
     #[error("{path}: permission denied by the host")]

@@ -112,6 +112,8 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
         }
         Fault::NotRegular { .. } => "name a regular file as the target".to_owned(),
         Fault::IsDirectory { .. } => "name a file in it".to_owned(),
+        Fault::NotADirectory { .. } => "name a directory, or leave the `/` at its end away".to_owned(),
+        Fault::TransferRefused { .. } => "look at that path on the host".to_owned(),
         Fault::RemotePermission { .. } => "`--sudo` installs with another user's rights".to_owned(),
         Fault::JournalUnwritable { .. } => {
             "make it writable, or name another directory in SSH_CLI_STATE_DIR".to_owned()

@@ -103,6 +103,8 @@ pub fn all() -> Vec<Fault> {
         Fault::ParentMissing { path: "x".into() },
         Fault::NotRegular { path: "x".into() },
         Fault::IsDirectory { path: "x".into() },
+        Fault::NotADirectory { path: "x".into() },
+        Fault::TransferRefused { path: "x".into(), problem: "x".into() },
         Fault::LocalPermission { path: "x".into(), problem: "x".into() },
         Fault::RemotePermission { path: "x".into() },
         Fault::VerifyMismatch { path: "x".into() },

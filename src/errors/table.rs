@@ -132,6 +132,8 @@ impl Fault {
             Self::ParentMissing { .. } => permanent("parent_missing", Phase::Transfer, exit::EX_CANTCREAT),
             Self::NotRegular { .. } => permanent("not_regular", Phase::Transfer, exit::EX_CANTCREAT),
             Self::IsDirectory { .. } => permanent("is_directory", Phase::Transfer, exit::EX_CANTCREAT),
+            Self::NotADirectory { .. } => permanent("not_a_directory", Phase::Transfer, exit::EX_CANTCREAT),
+            Self::TransferRefused { .. } => permanent("transfer_refused", Phase::Transfer, exit::EX_CANTCREAT),
             Self::LocalPermission { .. } => permanent("local_permission", Phase::Transfer, exit::EX_CANTCREAT),
             Self::RemotePermission { .. } => permanent("remote_permission", Phase::Transfer, exit::EX_NOPERM),
             Self::VerifyMismatch { .. } => transient("verify_mismatch", Phase::Transfer),

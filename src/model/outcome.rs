@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::check::Check;
 use super::timing::Timing;
+use super::transfer::Transfer;
 use crate::effect::Effect;
 
 /// What became of the command.
@@ -179,6 +180,8 @@ pub struct Finished {
     pub timing: Timing,
     /// The streams were held open by something after the command's end, and reading was ended.
     pub held_open: bool,
+    /// What was copied.
+    pub transfer: Option<Transfer>,
     /// What `check` found out.
     pub check: Option<Check>,
 }
@@ -197,6 +200,7 @@ impl Finished {
             attempts: 0,
             timing: Timing::default(),
             held_open: false,
+            transfer: None,
             check: None,
         }
     }

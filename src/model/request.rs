@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::copy::CopyRequest;
 use crate::effect::Effect;
 
 /// One invocation.
@@ -22,6 +23,8 @@ pub struct Request {
 pub enum Action {
     /// Run one command.
     Exec(Box<ExecRequest>),
+    /// Copy files.
+    Copy(Box<CopyRequest>),
     /// Connect, and run nothing.
     Check(Box<CheckRequest>),
     /// Print a JSON Schema, the error table or the tool definitions.
@@ -39,6 +42,7 @@ impl Action {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Exec(_) => "exec",
+            Self::Copy(_) => "scp",
             Self::Check(_) => "check",
             Self::Schema(_) => "schema",
             Self::ExitCodes => "exit-codes",

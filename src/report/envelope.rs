@@ -16,6 +16,7 @@ use crate::model::check::Check;
 use crate::model::outcome::{Class, Finished, Outcome, Phase, Started, TargetDetail, TargetFacts, Warning};
 use crate::model::request::OutputOptions;
 use crate::model::timing::Timing;
+use crate::model::transfer::Transfer;
 
 /// The version of the envelope.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -60,6 +61,9 @@ pub struct Envelope {
     /// More about the streams: there when one was cut, is not plain UTF-8, was put into a file, or was held open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub streams: Option<Streams>,
+    /// What was copied.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transfer: Option<Transfer>,
     /// What `check` found out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<Check>,
@@ -203,6 +207,7 @@ impl EnvelopeInput<'_> {
             attempts: finished.attempts,
             timing_ms: if options.detail { finished.timing } else { finished.timing.lean() },
             streams: captured.streams,
+            transfer: finished.transfer.clone(),
             check: finished.check.clone(),
             stdout: captured.stdout,
             stderr: captured.stderr,

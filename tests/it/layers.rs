@@ -19,7 +19,7 @@ const LAYERS: [(&str, &[&str]); 16] = [
     ("report", &["model", "effect", "errors", "secret", "constants"]),
     ("target", &["model", "errors", "secret", "constants"]),
     ("connection", &["target", "model", "errors", "secret", "constants"]),
-    ("operation", &["connection", "model", "errors", "secret", "shell", "constants"]),
+    ("operation", &["connection", "model", "effect", "errors", "secret", "shell", "constants"]),
     (
         "flow",
         &["operation", "connection", "target", "retry", "model", "effect", "errors", "secret", "shell", "constants"],
