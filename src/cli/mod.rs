@@ -8,10 +8,14 @@ mod completions;
 mod connection;
 mod exec;
 mod lenient;
+mod operand;
 mod output;
 mod retry;
 mod run;
 mod schema;
+mod scp;
+#[cfg(test)]
+mod scp_tests;
 mod stdin;
 #[cfg(test)]
 mod tests;
@@ -50,7 +54,7 @@ pub struct Refused {
     pub command: &'static str,
 }
 
-/// Runs commands on other machines over SSH, once, and says truthfully what happened
+/// Runs commands on other machines and copies files over SSH, once, and says truthfully what happened
 #[derive(Debug, Parser)]
 #[command(
     name = "ssh-cli",
@@ -66,6 +70,7 @@ Examples:
   ssh-cli exec --effect read --retries 2 deploy@web1:2222 'journalctl -u app -n 50'
   ssh-cli exec --password env:WEB_PW --host-key SHA256:... web1 -- systemctl restart app
   ssh-cli exec --raw web1 'tar c /etc' >etc.tar
+  ssh-cli scp -r site web1:/srv/www
   ssh-cli check web1
 
 Standard output is one JSON document, or with --raw the remote bytes. Exit 0 is success, 1 the remote command's own failure, 74
@@ -87,6 +92,12 @@ enum Command {
     ///
     /// A missing exit status is an error, never a success, and `started` says whether the command may have begun.
     Exec(Box<exec::ExecArgs>),
+    /// Copy files to or from another machine
+    ///
+    /// Exactly one side is remote, written as host:path. By SFTP, or by the legacy protocol where there is no SFTP; `transfer` in
+    /// the envelope says which, where the copy is, and what became of each entry. A file takes its place only when it is whole;
+    /// what could not be copied is listed with its reason, and then the copy is not ok.
+    Scp(Box<scp::ScpArgs>),
     /// Connect and authenticate, run nothing, and say what each phase came to
     ///
     /// The first thing to run when something does not connect: which phase failed and how long each took, every host key
@@ -118,7 +129,7 @@ pub fn parse(args: impl IntoIterator<Item = OsString>, surroundings: &Surroundin
             return Ok(Request { action: Action::Print(error.render().to_string()), output, verbosity: 0 });
         }
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            return Err(refused(usage("no command was given: exec, check, schema, exit-codes or completions")));
+            return Err(refused(usage("no command was given: exec, scp, check, schema, exit-codes or completions")));
         }
         Err(error) => return Err(refused(usage(in_short(&error)))),
     };
@@ -135,6 +146,7 @@ impl Command {
     ) -> Result<(Action, OutputOptions), Fault> {
         match self {
             Self::Exec(exec) => exec.into_action(output, surroundings),
+            Self::Scp(scp) => scp.into_action(output, surroundings),
             Self::Check(check) => check.into_action(output, surroundings),
             Self::Schema(schema) => Ok((schema.into_action(), output.to_options(surroundings)?)),
             Self::ExitCodes => Ok((Action::ExitCodes, output.to_options(surroundings)?)),
@@ -151,6 +163,7 @@ fn refused(fault: Fault, args: &[OsString], surroundings: &Surroundings) -> Box<
     let output = output::options(glance.mode.or(variable), surroundings);
     let command = match glance.command.as_deref() {
         Some("exec") => "exec",
+        Some("scp") => "scp",
         Some("check") => "check",
         Some("schema") => "schema",
         Some("exit-codes") => "exit-codes",

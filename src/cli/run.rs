@@ -80,13 +80,23 @@ pub(super) struct RunArgs {
 
 /// What running it a second time would do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum EffectArg {
+pub(super) enum EffectArg {
     /// Nothing: it only looks
     Read,
     /// Nothing more than the first time
     Idempotent,
     /// It again
     Write,
+}
+
+impl From<EffectArg> for Effect {
+    fn from(effect: EffectArg) -> Self {
+        match effect {
+            EffectArg::Read => Self::Read,
+            EffectArg::Idempotent => Self::Idempotent,
+            EffectArg::Write => Self::Write,
+        }
+    }
 }
 
 impl RunArgs {
@@ -124,11 +134,7 @@ impl RunArgs {
             pty: self.pty,
             timeout: self.timeout,
             no_exit_status: self.no_exit_status,
-            effect: match self.effect {
-                EffectArg::Read => Effect::Read,
-                EffectArg::Idempotent => Effect::Idempotent,
-                EffectArg::Write => Effect::Write,
-            },
+            effect: self.effect.into(),
         })
     }
 
