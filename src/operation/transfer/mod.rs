@@ -5,6 +5,10 @@
 
 pub mod ledger;
 mod legacy;
+#[allow(dead_code, reason = "each driver uses its part")]
+mod local;
+#[allow(dead_code, reason = "each driver uses its part")]
+mod part;
 pub mod place;
 mod sftp;
 
