@@ -40,6 +40,16 @@ pub enum Way {
     },
 }
 
+impl Way {
+    /// Whether there is one source only.
+    pub fn is_single(&self) -> bool {
+        match self {
+            Self::Upload { sources, .. } => sources.len() == 1,
+            Self::Download { sources, .. } => sources.len() == 1,
+        }
+    }
+}
+
 /// A path there as it was typed, any bytes. Empty is the account's home directory, and so is a leading `~`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RemotePath(pub Vec<u8>);

@@ -5,12 +5,17 @@
 
 pub mod ledger;
 mod legacy;
+#[allow(dead_code, reason = "each driver uses its part")]
+mod local;
+#[allow(dead_code, reason = "each driver uses its part")]
+mod part;
 pub mod place;
 mod sftp;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs::File;
+use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -55,6 +60,8 @@ pub struct Job<'a, S> {
     pub landing: RefCell<Landing>,
     /// Temporary files there that are not finished, each by its path.
     pub parts: RefCell<BTreeSet<Vec<u8>>>,
+    /// The SFTP channel of the copy, for what has to be removed when the copy was stopped.
+    pub remote: RefCell<Option<Rc<sftp::Remote>>>,
 }
 
 /// Where a copy ended up.
@@ -140,6 +147,7 @@ pub async fn copy<S: Sink>(
         sink: RefCell::new(sink),
         landing: RefCell::default(),
         parts: RefCell::default(),
+        remote: RefCell::default(),
     };
     let until = earliest(limits);
     let ended = tokio::select! {

@@ -59,6 +59,17 @@ pub fn name_of(path: &[u8]) -> Option<&[u8]> {
     (!matches!(last, b"" | b"." | b"..")).then_some(last)
 }
 
+/// The directory that a path lies in, `.` where it says none.
+pub fn parent_of(path: &[u8]) -> &[u8] {
+    let end = path.iter().rposition(|b| *b != b'/').map_or(0, |at| at + 1);
+    match path[..end].iter().rposition(|b| *b == b'/') {
+        None if end == 0 && !path.is_empty() => b"/",
+        None => b".",
+        Some(0) => b"/",
+        Some(at) => &path[..at],
+    }
+}
+
 /// Where this source goes. `may_make`: `--parents`, a target that has to be a directory may be made.
 pub fn place(target: &[u8], standing: Standing, subject: Subject, may_make: bool) -> Result<Place, NoPlace> {
     let into = means_into(target) || subject.among_several;
