@@ -122,7 +122,6 @@ Register-ArgumentCompleter -Native -CommandName 'ssh-cli' -ScriptBlock {
             [CompletionResult]::new('--progress', '--progress', [CompletionResultType]::ParameterName, 'When a bar on standard error says how far it is')
             [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Limit of the copy; what is not finished then is removed')
             [CompletionResult]::new('--effect', '--effect', [CompletionResultType]::ParameterName, 'What copying a second time would do [default: idempotent for an upload, read for a download]')
-            [CompletionResult]::new('--op', '--op', [CompletionResultType]::ParameterName, 'Taken only to be explained')
             [CompletionResult]::new('--retries', '--retries', [CompletionResultType]::ParameterName, 'Try again so often after a failure that is transient and safe to repeat, at most 10 times [default: 0]')
             [CompletionResult]::new('--retry-base', '--retry-base', [CompletionResultType]::ParameterName, 'The base of the waits: each is drawn from 0 to base times 2^attempt [default: 200ms]')
             [CompletionResult]::new('--retry-max-delay', '--retry-max-delay', [CompletionResultType]::ParameterName, 'The longest wait, at most 60s [default: 5s]')

@@ -117,7 +117,6 @@ set edit:completion:arg-completer[ssh-cli] = {|@words|
             cand --progress 'When a bar on standard error says how far it is'
             cand --timeout 'Limit of the copy; what is not finished then is removed'
             cand --effect 'What copying a second time would do [default: idempotent for an upload, read for a download]'
-            cand --op 'Taken only to be explained'
             cand --retries 'Try again so often after a failure that is transient and safe to repeat, at most 10 times [default: 0]'
             cand --retry-base 'The base of the waits: each is drawn from 0 to base times 2^attempt [default: 200ms]'
             cand --retry-max-delay 'The longest wait, at most 60s [default: 5s]'

@@ -118,7 +118,6 @@ complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand scp" -l timeout -d 'Limi
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand scp" -l effect -d 'What copying a second time would do [default: idempotent for an upload, read for a download]' -r -f -a "read\t'Nothing: it only looks'
 idempotent\t'Nothing more than the first time'
 write\t'It again'"
-complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand scp" -l op -d 'Taken only to be explained' -r
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand scp" -l retries -d 'Try again so often after a failure that is transient and safe to repeat, at most 10 times [default: 0]' -r
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand scp" -l retry-base -d 'The base of the waits: each is drawn from 0 to base times 2^attempt [default: 200ms]' -r
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand scp" -l retry-max-delay -d 'The longest wait, at most 60s [default: 5s]' -r

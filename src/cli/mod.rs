@@ -23,7 +23,7 @@ mod values;
 
 use std::ffi::{OsStr, OsString};
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
 pub use completions::{completion_file_name, completions, shells};
@@ -131,7 +131,15 @@ pub fn parse(args: impl IntoIterator<Item = OsString>, surroundings: &Surroundin
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             return Err(refused(usage("no command was given: exec, scp, check, schema, exit-codes or completions")));
         }
-        Err(error) => return Err(refused(usage(in_short(&error)))),
+        Err(error) => {
+            let mut refused = refused(usage(in_short(&error)));
+            if let (Some(ContextValue::String(option)), "scp") = (error.get(ContextKind::InvalidArg), refused.command)
+                && let Some(why) = scp::why_not(option)
+            {
+                refused.fault = usage(why);
+            }
+            return Err(refused);
+        }
     };
     let verbosity = cli.output.verbosity();
     let (action, output) = cli.command.into_action(&cli.output, surroundings).map_err(refused)?;

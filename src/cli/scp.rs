@@ -41,7 +41,7 @@ pub(super) struct ScpArgs {
     ///
     /// A trailing `/` on TARGET means into it. Otherwise it is the final name of a directory, merged if it is there, and a file goes
     /// into a directory that exists. Remote sources may be patterns. `-` is standard input as a source, standard output as a target.
-    #[arg(value_name = "SOURCE... TARGET", value_hint = ValueHint::AnyPath)]
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     paths: Vec<OsString>,
 
     #[command(flatten)]
@@ -112,10 +112,6 @@ struct CopyArgs {
     /// What copying a second time would do [default: idempotent for an upload, read for a download]
     #[arg(long, value_name = "EFFECT")]
     effect: Option<EffectArg>,
-
-    /// Taken only to be explained.
-    #[arg(long, value_name = "KEY", alias = "idempotency-key", hide = true)]
-    op: Option<OsString>,
 }
 
 /// How the two sides speak.
@@ -159,11 +155,6 @@ impl ScpArgs {
         surroundings: &Surroundings,
     ) -> Result<(Action, OutputOptions), Fault> {
         let output = output.to_options(surroundings)?;
-        if self.copy.op.is_some() {
-            return Err(usage(
-                "scp takes no --op: a copy that is made twice is the same as one, so the same line is run again without a key",
-            ));
-        }
         // OpenSSH's scp preserves with it, and it took the word that follows.
         if self.connection.port_is_none() {
             return Err(usage(
@@ -187,9 +178,6 @@ impl ScpArgs {
 impl CopyArgs {
     /// Refuses what could not be honoured on that way.
     fn fit(&self, way: &Way, form: OutputMode) -> Result<(), Fault> {
-        if self.resume && self.in_place {
-            return conflict("--resume and --in-place", "what is continued is the part beside the target");
-        }
         if reads_stdin(way) && self.resume {
             return conflict("--resume and the source -", "standard input cannot be read from its middle");
         }
@@ -258,6 +246,13 @@ impl CopyArgs {
             effect: self.effect.map_or(by_direction, Into::into),
         }
     }
+}
+
+/// What is said of an option that other commands have, and this one has a reason not to.
+pub(super) fn why_not(option: &str) -> Option<&'static str> {
+    matches!(option, "--op" | "--idempotency-key").then_some(
+        "scp takes no --op: a copy that is made twice is the same as one, so the same line is run again without a key",
+    )
 }
 
 /// Which side is remote, and what is on each.
