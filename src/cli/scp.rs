@@ -101,7 +101,10 @@ struct CopyArgs {
     #[arg(long, value_name = "HOW", default_value = "follow")]
     symlinks: SymlinksArg,
 
-    /// When a bar on standard error says how far it is
+    /// When standard error says how far it is
+    ///
+    /// A line that is drawn anew, and erased at the end; a line each second where standard error is no terminal. Not in ndjson, which
+    /// has events.
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     progress: ProgressArg,
 
@@ -136,7 +139,7 @@ enum SymlinksArg {
     Skip,
 }
 
-/// When there is a bar.
+/// When it is shown how far it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ProgressArg {
     /// Where standard error is a terminal
@@ -147,6 +150,17 @@ enum ProgressArg {
     Never,
 }
 
+impl ProgressArg {
+    /// Whether there is one on a standard error that is a terminal, or is not.
+    const fn shows_on(self, terminal: bool) -> bool {
+        match self {
+            Self::Auto => terminal,
+            Self::Always => true,
+            Self::Never => false,
+        }
+    }
+}
+
 impl ScpArgs {
     /// As meant.
     pub(super) fn into_action(
@@ -154,7 +168,7 @@ impl ScpArgs {
         output: &OutputArgs,
         surroundings: &Surroundings,
     ) -> Result<(Action, OutputOptions), Fault> {
-        let output = output.to_options(surroundings)?;
+        let mut output = output.to_options(surroundings)?;
         // OpenSSH's scp preserves with it, and it took the word that follows.
         if self.connection.port_is_none() {
             return Err(usage(
@@ -169,6 +183,11 @@ impl ScpArgs {
             readers.push("the source -");
         }
         stdin::one_reader(&readers)?;
+        // Bytes and a bar on one terminal would spoil each other.
+        let collides = writes_stdout(&way) && surroundings.stdout_is_terminal;
+        output.bar = output.mode != OutputMode::Ndjson
+            && self.copy.progress.shows_on(surroundings.stderr_is_terminal)
+            && !collides;
         let options = self.copy.into_options(&way);
         let retry = self.retry.into_options()?;
         Ok((Action::Copy(Box::new(CopyRequest { destination, way, options, connection, retry })), output))
@@ -181,7 +200,7 @@ impl CopyArgs {
         if reads_stdin(way) && self.resume {
             return conflict("--resume and the source -", "standard input cannot be read from its middle");
         }
-        if !matches!(way, Way::Download { target: LocalTarget::Stdout, .. }) {
+        if !writes_stdout(way) {
             return Ok(());
         }
         if form != OutputMode::Raw {
@@ -258,13 +277,10 @@ pub(super) fn why_not(option: &str) -> Option<&'static str> {
 /// Which side is remote, and what is on each.
 fn sides(paths: Vec<OsString>) -> Result<(String, Way), Fault> {
     let mut operands = paths.into_iter().map(Operand::read).collect::<Result<Vec<_>, _>>()?;
-    let target = match (operands.pop(), operands.len()) {
-        (Some(target), 1..) => target,
-        _ => {
-            return Err(usage(
-                "a copy has SOURCE and TARGET, as in `ssh-cli scp FILE web1:DIR/` or `ssh-cli scp web1:FILE .`",
-            ));
-        }
+    let Some(target) = operands.pop().filter(|_| !operands.is_empty()) else {
+        return Err(usage(
+            "a copy has SOURCE and TARGET, as in `ssh-cli scp FILE web1:DIR/` or `ssh-cli scp web1:FILE .`",
+        ));
     };
     match target {
         Operand::There(target) => upload(operands, target),
@@ -325,6 +341,10 @@ fn download(sources: Vec<Operand>, target: LocalTarget) -> Result<(String, Way),
 
 fn reads_stdin(way: &Way) -> bool {
     matches!(way, Way::Upload { sources, .. } if sources.contains(&LocalSource::Stdin))
+}
+
+fn writes_stdout(way: &Way) -> bool {
+    matches!(way, Way::Download { target: LocalTarget::Stdout, .. })
 }
 
 fn conflict(options: &str, why: &str) -> Result<(), Fault> {

@@ -294,6 +294,8 @@ pub struct OutputOptions {
     pub stdout_file: Option<PathBuf>,
     /// `--remote-exit`, or raw.
     pub remote_exit: bool,
+    /// How far a copy has come is shown on standard error.
+    pub bar: bool,
 }
 
 impl OutputOptions {
@@ -309,6 +311,7 @@ impl OutputOptions {
             base64: false,
             stdout_file: None,
             remote_exit: false,
+            bar: false,
         }
     }
 }

@@ -103,8 +103,21 @@ pub struct Transfer {
     pub bytes: u64,
     /// How many entries were left out, failed or were refused.
     pub skipped: u64,
-    /// The entries, those that were not plainly copied first.
+    /// The entries, those that were not plainly copied first. The others are there with `--detail`, or where they have a hash.
     pub entries: Vec<Entry>,
     /// How many are not listed.
     pub omitted_entries: u64,
+}
+
+impl Transfer {
+    /// Without the entries that say no more than the counts do: those that were plainly copied, unless their hash was asked for.
+    #[must_use]
+    pub fn lean(self) -> Self {
+        let all = self.entries.len();
+        let says_more =
+            |entry: &Entry| !entry.action.is_plain() || entry.action == EntryAction::Resumed || entry.sha256.is_some();
+        let entries: Vec<Entry> = self.entries.into_iter().filter(says_more).collect();
+        let left_out = (all - entries.len()) as u64;
+        Self { entries, omitted_entries: self.omitted_entries + left_out, ..self }
+    }
 }

@@ -67,7 +67,7 @@ pub struct Envelope {
     /// What `check` found out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<Check>,
-    /// The command's standard output as text. Null where it is in `streams.stdout.path`, or was sent as events.
+    /// The command's standard output as text. Null for a copy, where it is in `streams.stdout.path`, or was sent as events.
     pub stdout: Option<String>,
     /// The same of its standard error.
     pub stderr: Option<String>,
@@ -182,6 +182,8 @@ impl EnvelopeInput<'_> {
     pub(super) fn into_envelope(self) -> Envelope {
         let Self { command, finished, error, retry_delay, options, captured } = self;
         let exit_code = status::exit_code(finished, error, options.remote_exit);
+        // A copy runs nothing that would write to them.
+        let copies = command == "scp";
         let in_full = options.detail || (error.is_some() && finished.started == Started::No);
         Envelope {
             schema_version: SCHEMA_VERSION,
@@ -206,11 +208,11 @@ impl EnvelopeInput<'_> {
             target: target(&finished.target, in_full),
             attempts: finished.attempts,
             timing_ms: if options.detail { finished.timing } else { finished.timing.lean() },
-            streams: captured.streams,
-            transfer: finished.transfer.clone(),
+            streams: captured.streams.filter(|_| !copies),
+            transfer: finished.transfer.clone().map(|all| if options.detail { all } else { all.lean() }),
             check: finished.check.clone(),
-            stdout: captured.stdout,
-            stderr: captured.stderr,
+            stdout: captured.stdout.filter(|_| !copies),
+            stderr: captured.stderr.filter(|_| !copies),
         }
     }
 }

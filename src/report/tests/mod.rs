@@ -1,5 +1,6 @@
 //! A run in miniature: chunks in, what is said out.
 
+mod copies;
 mod envelope;
 mod forms;
 mod streams;
@@ -32,6 +33,7 @@ fn options(mode: OutputMode) -> OutputOptions {
         base64: false,
         stdout_file: None,
         remote_exit: mode == OutputMode::Raw,
+        bar: false,
     }
 }
 
