@@ -1,4 +1,4 @@
-//! The acceptance tests of `exec`: each is a command line, typed at a real server unless it says otherwise.
+//! The acceptance tests: each is a command line, typed at a real server unless it says otherwise.
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 mod auth;
@@ -19,6 +19,9 @@ mod readme;
 mod retry;
 mod rig;
 mod rig_itself;
+mod scp_cases;
+mod scp_modes;
+mod scp_usage;
 mod script;
 mod shells;
 mod stdin;
