@@ -6,7 +6,11 @@ use crate::rig::{Cli, Envelope, Sshd, Stdin};
 fn refused(line: &str) -> Envelope {
     let run = Cli::new(line, "nobody", 22).run();
     let said = run.json();
-    assert_eq!((said.exit(), said["command"].as_str(), said["started"].as_str()), (64, Some("scp"), Some("no")), "{run}");
+    assert_eq!(
+        (said.exit(), said["command"].as_str(), said["started"].as_str()),
+        (64, Some("scp"), Some("no")),
+        "{run}"
+    );
     assert!(said["attempts"] == 0 && said["transfer"].is_null(), "{run}");
     said
 }
