@@ -133,6 +133,7 @@ impl Fault {
             Self::NotRegular { .. } => permanent("not_regular", Phase::Transfer, exit::EX_CANTCREAT),
             Self::IsDirectory { .. } => permanent("is_directory", Phase::Transfer, exit::EX_CANTCREAT),
             Self::NotADirectory { .. } => permanent("not_a_directory", Phase::Transfer, exit::EX_CANTCREAT),
+            Self::OutsideTheTarget { .. } => permanent("outside_the_target", Phase::Transfer, exit::EX_CANTCREAT),
             Self::TransferRefused { .. } => permanent("transfer_refused", Phase::Transfer, exit::EX_CANTCREAT),
             Self::LocalPermission { .. } => permanent("local_permission", Phase::Transfer, exit::EX_CANTCREAT),
             Self::RemotePermission { .. } => permanent("remote_permission", Phase::Transfer, exit::EX_NOPERM),

@@ -1,7 +1,16 @@
 //! Our side of a copy: reading a tree, and writing one that nothing gets out of.
 
+mod beneath;
+mod directories;
+mod incoming;
+mod links;
 pub mod source;
 pub mod target;
+
+#[cfg(test)]
+mod source_tests;
+#[cfg(test)]
+mod target_tests;
 
 use std::io;
 use std::path::Path;
@@ -9,6 +18,12 @@ use std::path::Path;
 use rustix::io::Errno;
 
 use crate::errors::Fault;
+
+/// What is kept of a mode: a copy is never setuid.
+pub const PERMISSIONS: u32 = 0o777;
+
+/// How deep a tree may be. Beyond that somebody builds it as it is read.
+pub const DEPTH_MAX: usize = 512;
 
 /// What an entry is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,4 +70,11 @@ pub fn fault(path: &Path, error: &io::Error) -> Fault {
 /// The fault of a local source that cannot be read.
 pub fn unreadable(path: &Path, error: &io::Error) -> Fault {
     Fault::SourceNotFound { path: path.to_string_lossy().into_owned(), problem: error.to_string() }
+}
+
+/// The fault of a tree that has no end.
+pub fn too_deep(below: &[u8]) -> Fault {
+    let mut path = String::from_utf8_lossy(below).into_owned();
+    path.truncate(path.floor_char_boundary(200));
+    Fault::TransferRefused { path, problem: format!("it is more than {DEPTH_MAX} directories deep") }
 }
