@@ -184,7 +184,7 @@ pub enum Fault {
     ExitStatusMissing,
     #[error("the command ended, and the connection was lost before its output was whole: {problem}")]
     OutputCut { problem: String },
-    #[error("SIG{} ended ssh-cli{}", .signal.name(), match .confirmed { Some(true) => "; the command was stopped", Some(false) => "; the command may still run", None => "" })]
+    #[error("SIG{} ended ssh-cli{}", .signal.name(), match .confirmed { Some(true) => "; the remote side was stopped", Some(false) => "; the remote side was not seen to stop", None => "" })]
     Interrupted { signal: Caught, confirmed: Option<bool> },
     // Copies.
     #[error("{failed} of {total} entries were not copied")]
@@ -240,12 +240,12 @@ pub enum Fault {
     Internal { problem: String },
 }
 
-/// What became of a command that we stopped; `None`: it had not begun.
+/// What became of a command or a copy that we stopped; `None`: it had not begun.
 const fn stopped(confirmed: Option<bool>) -> &'static str {
     match confirmed {
-        Some(true) => "the command was stopped",
-        Some(false) => "the command was told to stop, and may still run",
-        None => "the command had not begun",
+        Some(true) => "the remote side was stopped",
+        Some(false) => "the remote side was told to stop, and was not seen to",
+        None => "nothing had begun there",
     }
 }
 

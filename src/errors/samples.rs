@@ -104,6 +104,7 @@ pub fn all() -> Vec<Fault> {
         Fault::NotRegular { path: "x".into() },
         Fault::IsDirectory { path: "x".into() },
         Fault::NotADirectory { path: "x".into() },
+        Fault::OutsideTheTarget { path: "x".into() },
         Fault::TransferRefused { path: "x".into(), problem: "x".into() },
         Fault::LocalPermission { path: "x".into(), problem: "x".into() },
         Fault::RemotePermission { path: "x".into() },

@@ -174,9 +174,10 @@ fn the_bar_of_a_terminal_is_gone_at_the_end() {
     }
     let sshd = Sshd::start();
     let (here, there) = (Scratch::new(), sshd.shared_dir());
-    let file = here.file("big\u{e9}", vec![7; 4 << 20]);
+    let file = here.dir("tree");
+    here.file("tree/big\u{e9}", vec![7; 4 << 20]);
     let slow = sshd.proxy().rate(Way::Up, 4 << 20).start();
-    let cli = sshd.cli(&format!("scp --json {} DEST:{}/", file.display(), there.display())).via(&slow);
+    let cli = sshd.cli(&format!("scp --json -r {} DEST:{}/", file.display(), there.display())).via(&slow);
     let told = here.join("told");
     let line = format!("{} >{}", cli.spelled(), told.display());
     let shown = Command::new("script").args(["-qec", &line, "/dev/null"]).output().unwrap();
@@ -189,7 +190,7 @@ fn the_bar_of_a_terminal_is_gone_at_the_end() {
     assert!(last.trim().is_empty() && shown.ends_with('\r') && before.contains("big"), "{shown:?}");
     // In raw mode it is standard error's, too, and the line of the failure begins where it was.
     let slow = sshd.proxy().rate(Way::Up, 4 << 20).start();
-    let line = format!("scp --raw --timeout 700ms {} DEST:{}/", file.display(), there.display());
+    let line = format!("scp --raw -r --timeout 700ms {} DEST:{}/", file.display(), there.display());
     let line = sshd.cli(&line).via(&slow);
     let shown = Command::new("script").args(["-qec", &line.spelled(), "/dev/null"]).output().unwrap();
     let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
