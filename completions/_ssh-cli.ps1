@@ -119,7 +119,7 @@ Register-ArgumentCompleter -Native -CommandName 'ssh-cli' -ScriptBlock {
             [CompletionResult]::new('--protocol', '--protocol', [CompletionResultType]::ParameterName, 'How the two sides speak')
             [CompletionResult]::new('--mode', '--mode', [CompletionResultType]::ParameterName, 'The permission bits of the files that are written, from 0 to 0777 [default: those of a file that is replaced, else of the source]')
             [CompletionResult]::new('--symlinks', '--symlinks', [CompletionResultType]::ParameterName, 'What becomes of a symbolic link among the sources')
-            [CompletionResult]::new('--progress', '--progress', [CompletionResultType]::ParameterName, 'When a bar on standard error says how far it is')
+            [CompletionResult]::new('--progress', '--progress', [CompletionResultType]::ParameterName, 'When standard error says how far it is')
             [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Limit of the copy; what is not finished then is removed')
             [CompletionResult]::new('--effect', '--effect', [CompletionResultType]::ParameterName, 'What copying a second time would do [default: idempotent for an upload, read for a download]')
             [CompletionResult]::new('--retries', '--retries', [CompletionResultType]::ParameterName, 'Try again so often after a failure that is transient and safe to repeat, at most 10 times [default: 0]')

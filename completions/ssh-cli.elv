@@ -114,7 +114,7 @@ set edit:completion:arg-completer[ssh-cli] = {|@words|
             cand --protocol 'How the two sides speak'
             cand --mode 'The permission bits of the files that are written, from 0 to 0777 [default: those of a file that is replaced, else of the source]'
             cand --symlinks 'What becomes of a symbolic link among the sources'
-            cand --progress 'When a bar on standard error says how far it is'
+            cand --progress 'When standard error says how far it is'
             cand --timeout 'Limit of the copy; what is not finished then is removed'
             cand --effect 'What copying a second time would do [default: idempotent for an upload, read for a download]'
             cand --retries 'Try again so often after a failure that is transient and safe to repeat, at most 10 times [default: 0]'

@@ -111,7 +111,7 @@ complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand scp" -l mode -d 'The per
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand scp" -l symlinks -d 'What becomes of a symbolic link among the sources' -r -f -a "follow\t'What it leads to is copied'
 keep\t'It is copied as a link'
 skip\t'It is left out, and listed'"
-complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand scp" -l progress -d 'When a bar on standard error says how far it is' -r -f -a "auto\t'Where standard error is a terminal'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand scp" -l progress -d 'When standard error says how far it is' -r -f -a "auto\t'Where standard error is a terminal'
 always\t'Always'
 never\t'Never'"
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand scp" -l timeout -d 'Limit of the copy; what is not finished then is removed' -r

@@ -194,7 +194,10 @@ fn the_bar_of_a_terminal_is_gone_at_the_end() {
     let line = sshd.cli(&line).via(&slow);
     let shown = Command::new("script").args(["-qec", &line.spelled(), "/dev/null"]).output().unwrap();
     let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
-    assert!(shown.contains("big\u{e9}") && shown.contains("\rssh-cli: ") && shown.contains("--timeout of 700ms is over"), "{shown:?}");
+    assert!(
+        shown.contains("big\u{e9}") && shown.contains("\rssh-cli: ") && shown.contains("--timeout of 700ms is over"),
+        "{shown:?}"
+    );
 }
 
 #[test]

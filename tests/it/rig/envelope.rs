@@ -220,14 +220,12 @@ impl Envelope {
             return;
         }
         let names: Vec<&str> = transfer.as_object().unwrap().keys().map(String::as_str).collect();
-        let fields =
-            ["direction", "protocol", "root", "files", "bytes", "skipped", "entries", "omitted_entries"];
+        let fields = ["direction", "protocol", "root", "files", "bytes", "skipped", "entries", "omitted_entries"];
         assert_eq!(names, fields, "{context}");
         let number = |value: &Value| value.as_u64().unwrap_or_else(|| panic!("no number: {context}"));
         let entries = transfer["entries"].as_array().unwrap();
-        let plain = |entry: &Value| {
-            ["copied", "resumed", "created", "linked"].contains(&entry["action"].as_str().unwrap())
-        };
+        let plain =
+            |entry: &Value| ["copied", "resumed", "created", "linked"].contains(&entry["action"].as_str().unwrap());
         assert!(entries.is_sorted_by_key(plain), "those that were not plainly copied come first: {context}");
         let missing = |entry: &&Value| !plain(entry) && entry["action"] != "left" && entry["reason"] != "exists";
         let listed = entries.iter().filter(missing).count() as u64;
