@@ -1,5 +1,5 @@
-//! A one-shot, agent-first SSH command line: one invocation, one command on one host, one JSON envelope that says what
-//! happened there, one exit code. No daemon, no pool, no hidden state.
+//! A one-shot, agent-first SSH command line: one invocation, one command or one copy on one host, one JSON envelope that says
+//! what happened there, one exit code. No daemon, no pool, no hidden state.
 //!
 //! ```text
 //! args ──cli──▶ Request ──target──▶ Target ──connection──▶ Session ──operation──▶ facts ──verdict──▶ Outcome ──report──▶ envelope

@@ -85,7 +85,7 @@ async fn once<S: Sink>(request: &CopyRequest, trip: &mut Trip<'_, S>, call: &Cal
     let limits = Limits { timeout: request.options.timeout, deadline: call.deadline };
     let address = progress.address.unwrap_or_else(|| call.target.host.clone());
     let line = Line { session: &session, patience: &patience, address: &address };
-    let copied = transfer::copy(line, plan, limits, trip.sink, trip.signals).await;
+    let copied = Box::pin(transfer::copy(line, plan, limits, trip.sink, trip.signals)).await;
     trip.finished.timing.run = Some(Millis(clock.elapsed()));
     session.close().await;
     Ok(copied)
