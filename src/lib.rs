@@ -8,15 +8,15 @@
 //!
 //! | module | what it is | may import |
 //! |---|---|---|
-//! | [`constants`], [`effect`], [`secret`], [`shell`] | numbers, the effect table, secrets as a type, quoting | nothing of ours |
+//! | [`constants`], [`effect`], [`secret`], [`shell`], `wildcard` | numbers, the effect table, secrets as a type, quoting, file name patterns | nothing of ours |
 //! | [`model`] | the words all layers share: request, outcome, sink, timing | effect, secret |
 //! | [`errors`] | every fault with its code, class, phase and exit, in one match | model, effect, constants |
 //! | [`retry`] | backoff and policy; pure, no clock | effect, errors, constants |
 //! | [`cli`] | clap: arguments as typed, and as meant | model, errors, effect, secret, constants |
 //! | [`report`] | the envelope, events, raw output, schemas | model, errors, effect, secret, constants |
-//! | `target` | local only: destination, `ssh_config`, `known_hosts`, identities, secret sources | model, errors, secret, constants |
+//! | `target` | local only: destination, `ssh_config`, `known_hosts`, identities, secret sources | model, errors, secret, constants, wildcard |
 //! | `connection` | russh: dial, host key, authentication, channel | target, model, errors, secret, constants |
-//! | `operation` | what is done with a session: exec, transfer | connection, model, effect, errors, secret, shell, constants |
+//! | `operation` | what is done with a session: exec, transfer | connection, model, effect, errors, secret, shell, constants, wildcard |
 //! | `flow` | the order of things, one file for each command, and the only place that sleeps | operation, connection, target, retry, model, errors, secret, shell, constants |
 //! | this file, `signals`, `logging` | runtime, signals, the way out | cli, flow, report, model, errors, retry |
 //!
@@ -39,6 +39,7 @@ pub mod secret;
 pub mod shell;
 mod signals;
 mod target;
+mod wildcard;
 
 use std::ffi::OsString;
 use std::io::IsTerminal;

@@ -5,11 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Module → what it may import of ours.
-const LAYERS: [(&str, &[&str]); 16] = [
+const LAYERS: [(&str, &[&str]); 17] = [
     ("constants", &[]),
     ("effect", &[]),
     ("secret", &[]),
     ("shell", &[]),
+    ("wildcard", &[]),
     ("signals", &["errors"]),
     ("logging", &["errors"]),
     ("model", &["effect", "secret"]),
@@ -17,9 +18,9 @@ const LAYERS: [(&str, &[&str]); 16] = [
     ("retry", &["effect", "errors", "constants"]),
     ("cli", &["model", "effect", "errors", "secret", "constants"]),
     ("report", &["model", "effect", "errors", "secret", "constants"]),
-    ("target", &["model", "errors", "secret", "constants"]),
+    ("target", &["model", "errors", "secret", "constants", "wildcard"]),
     ("connection", &["target", "model", "errors", "secret", "constants"]),
-    ("operation", &["connection", "model", "effect", "errors", "secret", "shell", "constants"]),
+    ("operation", &["connection", "model", "effect", "errors", "secret", "shell", "constants", "wildcard"]),
     (
         "flow",
         &["operation", "connection", "target", "retry", "model", "effect", "errors", "secret", "shell", "constants"],

@@ -94,11 +94,6 @@ impl Ledger {
         }
     }
 
-    /// Bytes of files that arrived whole.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
     /// What the copy comes to, where nothing ended it early: nothing wrong, the one thing that is wrong with all of it, or a
     /// part of it missing.
     pub fn verdict(&self) -> Option<Fault> {

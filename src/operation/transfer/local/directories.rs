@@ -5,9 +5,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, RawMode, chmodat, statat, utimensat};
 use rustix::io::Errno;
 
-use super::fault;
 use super::incoming::timestamps;
 use super::target::{Place, Settled, Times};
+use super::{fault, mode_of};
 use crate::errors::Fault;
 
 /// What the owner needs to fill a directory.
@@ -39,12 +39,12 @@ impl Directories {
         times: Option<Times>,
     ) -> Result<(), Errno> {
         let stat = statat(fd, ".", AtFlags::empty())?;
-        let now = u32::from(stat.st_mode) & 0o7777;
+        let now = mode_of(&stat) & 0o7777;
         // Setgid is the system's to hand down.
         let special = now & 0o7000;
         let last = match (exact, made) {
             (Some(exact), _) => special | exact,
-            (None, Some(mode)) => now & !(FILL & !mode),
+            (None, Some(wished)) => now & !(FILL & !wished),
             (None, None) => now,
         };
         if now & FILL != FILL && stat.st_uid == rustix::process::geteuid().as_raw() {

@@ -4,9 +4,9 @@ use rustix::fs::{AtFlags, FileType, readlinkat, renameat, statat, symlinkat, unl
 use rustix::io::Errno;
 
 use super::directories::set_mode;
-use super::fault;
 use super::incoming::{Spot, timestamps};
 use super::target::{Place, Settled, Times, kind_of};
+use super::{fault, mode_of};
 use crate::errors::Fault;
 use crate::operation::transfer::part;
 
@@ -52,10 +52,10 @@ fn make(at: &mut Place, below: &[u8], text: &[u8]) -> Result<Made, Fault> {
     let before = statat(&*spot.dir, ".", AtFlags::empty()).map_err(failed)?;
     let mut made = link(at, &spot, text);
     if matches!(made, Err(Fault::LocalPermission { .. })) {
-        let mode = u32::from(before.st_mode) & 0o7777;
-        if set_mode(&*spot.dir, mode | 0o700).is_ok() {
+        let bits = mode_of(&before) & 0o7777;
+        if set_mode(&*spot.dir, bits | 0o700).is_ok() {
             made = link(at, &spot, text);
-            set_mode(&*spot.dir, mode).map_err(failed)?;
+            set_mode(&*spot.dir, bits).map_err(failed)?;
         }
     }
     if at.preserve {

@@ -22,6 +22,12 @@ use crate::errors::Fault;
 /// What is kept of a mode: a copy is never setuid.
 pub const PERMISSIONS: u32 = 0o777;
 
+/// The mode in what the system says of a file.
+#[allow(clippy::useless_conversion, reason = "it is narrower on some systems")]
+pub fn mode_of(stat: &rustix::fs::Stat) -> u32 {
+    u32::from(stat.st_mode)
+}
+
 /// How deep a tree may be. Beyond that somebody builds it as it is read.
 pub const DEPTH_MAX: usize = 512;
 

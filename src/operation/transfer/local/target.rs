@@ -16,7 +16,7 @@ use super::directories::Directories;
 pub use super::incoming::Incoming;
 use super::incoming::{Final, Spot, bits, directory_at};
 use super::links::Links;
-use super::{PERMISSIONS, fault};
+use super::{PERMISSIONS, fault, mode_of};
 use crate::errors::Fault;
 use crate::model::copy::CopyOptions;
 use crate::model::outcome::Phase;
@@ -80,6 +80,7 @@ pub struct Tree {
 
 /// Where the target is, and how it is written.
 #[derive(Debug)]
+#[expect(clippy::struct_field_names, reason = "they are the options' names")]
 pub(super) struct Place {
     root: PathBuf,
     in_place: bool,
@@ -112,13 +113,13 @@ impl Tree {
     /// and times are set when it is left, or in the end.
     pub fn directory(&mut self, below: &[u8], mode: u32, times: Option<Times>) -> Result<bool, Fault> {
         let times = times.filter(|_| self.at.preserve);
-        let made = if below.is_empty() { self.at.make_root(mode)? } else { self.at.make_directory(below, mode)? };
+        let is_new = if below.is_empty() { self.at.make_root(mode)? } else { self.at.make_directory(below, mode)? };
         let fd = self.at.directory(below)?;
         let exact = self.at.preserve.then_some(mode & PERMISSIONS);
-        self.directories.entered(below, &fd, made.then_some(mode), exact, times).map_err(|fault_of| {
-            fault(&self.at.shown(below), &fault_of.into())
-        })?;
-        Ok(made)
+        self.directories
+            .entered(below, &fd, is_new.then_some(mode), exact, times)
+            .map_err(|fault_of| fault(&self.at.shown(below), &fault_of.into()))?;
+        Ok(is_new)
     }
 
     /// All of a directory is there: sets its mode and times. Not needed, but it keeps the memory small.
@@ -154,7 +155,7 @@ impl Tree {
             let part = part::name(&spot.name, wanted.tag);
             let (create, last) = match &found {
                 Some(old) => {
-                    let mode = exact.or(Some(u32::from(old.st_mode) & PERMISSIONS));
+                    let mode = exact.or(Some(mode_of(old) & PERMISSIONS));
                     (0o600, Final { mode, owner: Some((old.st_uid, old.st_gid)), times })
                 }
                 None => (exact.unwrap_or(wanted.mode), Final { mode: exact, owner: None, times }),
@@ -200,14 +201,13 @@ impl Place {
     }
 
     fn base(&mut self) -> Result<&Base, Fault> {
-        let base = match self.base.take() {
-            Some(base) => base,
-            None => {
-                if self.parents {
-                    make_all(&self.root)?;
-                }
-                Base::open(&self.root).map_err(|error| fault(&self.root, &error))?
+        let base = if let Some(base) = self.base.take() {
+            base
+        } else {
+            if self.parents {
+                make_all(&self.root)?;
             }
+            Base::open(&self.root).map_err(|error| fault(&self.root, &error))?
         };
         Ok(self.base.insert(base))
     }
@@ -218,7 +218,7 @@ impl Place {
         {
             make_all(parent)?;
         }
-        let mode = Mode::from(bits(mode | 0o700));
+        let mode = bits(mode | 0o700);
         match rustix::fs::mkdir(&self.root, mode) {
             Ok(()) => Ok(true),
             Err(Errno::EXIST | Errno::ISDIR) => Ok(false),

@@ -65,7 +65,7 @@ async fn read_back<S: Sink>(work: &Work<'_, '_, S>, path: &[u8], length: u64) ->
 }
 
 /// None where there is no such command, or no command at all, or it did not say what is expected of it.
-async fn by_command<S: Sink>(work: &Work<'_, '_, S>, path: &[u8], length: u64) -> Option<[u8; 32]> {
+pub async fn by_command<S: Sink>(work: &Work<'_, '_, S>, path: &[u8], length: u64) -> Option<[u8; 32]> {
     let quoted = shell::quote(std::ffi::OsStr::from_bytes(path)).ok()?;
     let mut script = format!("head -c {length} < ").into_bytes();
     script.extend_from_slice(&quoted);

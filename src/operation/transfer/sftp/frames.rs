@@ -109,9 +109,4 @@ impl Frames {
         let kind = body.take(1).and_then(|first| first.first().copied()).unwrap_or_default();
         Ok(Some(Frame { kind, body }))
     }
-
-    /// Whether a packet has begun and is not whole.
-    pub fn is_within(&self) -> bool {
-        self.due.is_some() || self.held.len() > 0
-    }
 }

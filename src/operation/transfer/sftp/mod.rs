@@ -4,21 +4,29 @@
 //! |---|---|
 //! | [`wire`], [`attributes`], [`frames`] | packets, pure |
 //! | [`client`] | requests and answers on one channel |
-//! | [`remote`] | the operations, one function each |
+//! | [`remote`], [`extensions`] | the operations, one function each, and what a server can do beyond them |
 //! | [`window`] | how much is asked for before it is answered |
 //! | [`faults`] | from a status to what is wrong |
 //! | [`work`] | what all of one copy shares |
 //! | [`upload`], [`put`], [`pump`], [`feed`], [`spot`], [`directory`], [`link`], [`resume`] | from here to there |
+//! | [`download`], [`find`], [`listing`], [`get`] | from there to here |
+//! | [`lanes`] | many files on their way at once |
 //! | [`stream`], [`digest`] | a file there, read in order |
 
 mod attributes;
 mod client;
 mod digest;
 mod directory;
+mod download;
+mod extensions;
 mod faults;
 mod feed;
+mod find;
 mod frames;
+mod get;
+mod lanes;
 mod link;
+mod listing;
 mod pump;
 mod put;
 mod remote;
@@ -49,7 +57,7 @@ pub(super) async fn run<S: Sink>(line: Line<'_>, job: &Job<'_, S>) -> Result<(),
     let work = Work::begin(line, job).await?;
     match job.plan.way {
         Way::Upload { sources, target } => Ok(upload::upload(&work, sources, target).await?),
-        Way::Download { .. } => Err(Broken::NoProtocol(crate::errors::Fault::NoTransferProtocol)),
+        Way::Download { sources, target } => Ok(download::download(&work, sources, target).await?),
     }
 }
 

@@ -32,7 +32,12 @@ pub enum Broke {
 }
 
 /// Writes all that is left of the source.
-pub async fn pump<S: Sink>(work: &Work<'_, '_, S>, lanes: &[Lane], feed: &RefCell<Feed>, below: &[u8]) -> Result<(), Broke> {
+pub async fn pump<S: Sink>(
+    work: &Work<'_, '_, S>,
+    lanes: &[Lane],
+    feed: &RefCell<Feed>,
+    below: &[u8],
+) -> Result<(), Broke> {
     match lanes {
         [lane] => carry(work, lane, feed, below).await,
         lanes => try_join_all(lanes.iter().map(|lane| carry(work, lane, feed, below))).await.map(drop),

@@ -219,14 +219,16 @@ async fn finish<S: Sink>(
     // (section 3.1 of the draft).
     let mut seen = None;
     let mut look = Some(look);
-    if let (true, Some(replaced), Some(asked)) = (writing.is_part, &spot.replaced, look.take_if(|_| spot.replaced.is_some())) {
+    if let (true, Some(replaced), Some(asked)) =
+        (writing.is_part, &spot.replaced, look.take_if(|_| spot.replaced.is_some()))
+    {
         let found = asked.await;
         if let Ok(found) = &found {
             keep_group(work, writing, replaced, found).await?;
         }
         seen = Some(found);
     }
-    let set = (!wish.is_empty()).then(|| remote.fsetstat(handle, &wish));
+    let settled = (!wish.is_empty()).then(|| remote.fsetstat(handle, &wish));
     let synced = remote.fsync(handle);
     let closed = remote.close(handle);
     let found = match (seen, look) {
@@ -238,8 +240,8 @@ async fn finish<S: Sink>(
         Ok(found) => found.size,
         Err(denied) => return Err(work.explain(denied, &writing.path, Act::Write).await),
     };
-    if let Some(set) = set
-        && let Err(denied) = set.await
+    if let Some(settled) = settled
+        && let Err(denied) = settled.await
     {
         return Err(work.explain(denied, &spot.path, Act::Set).await);
     }

@@ -7,17 +7,13 @@ use bytes::Bytes;
 
 use super::attributes::Attributes;
 use super::client::{Client, Opening};
+use super::extensions::{Extensions, Sizes};
 use super::window::Window;
 use super::wire::{Fields, Name, Packet, Reply, Status, Violation, kind, open, status};
 use crate::connection::channel::{ChannelReader, ChannelWriter};
 use crate::errors::Fault;
 use crate::model::outcome::Phase;
 use crate::operation::transfer::Broken;
-
-/// What the draft has every server take and give (section 6.4: 32,768 bytes and what stands around them).
-const REQUEST_GUARANTEED: usize = 32 * 1024;
-/// OpenSSH's own: more in one request gains nothing.
-const REQUEST_MAX: usize = 255 * 1024;
 
 /// A server.
 #[derive(Debug)]
@@ -30,38 +26,6 @@ pub struct Remote {
     pub writing: Window,
     /// What may be on its way from it.
     pub reading: Window,
-}
-
-/// The sizes that a server takes.
-#[derive(Clone, Copy, Debug)]
-struct Sizes {
-    read: usize,
-    write: usize,
-}
-
-/// What is there beyond version 3 (OpenSSH's `PROTOCOL`, section 4).
-#[derive(Clone, Copy, Debug, Default)]
-struct Extensions {
-    limits: bool,
-    posix_rename: bool,
-    fsync: bool,
-    statvfs: bool,
-    lsetstat: bool,
-    expand_path: bool,
-}
-
-impl Extensions {
-    fn of(pairs: &[(Bytes, Bytes)]) -> Self {
-        let has = |name: &str, version: &[u8]| pairs.iter().any(|(n, v)| n == name.as_bytes() && v == version);
-        Self {
-            limits: has("limits@openssh.com", b"1"),
-            posix_rename: has("posix-rename@openssh.com", b"1"),
-            fsync: has("fsync@openssh.com", b"1"),
-            statvfs: has("statvfs@openssh.com", b"2"),
-            lsetstat: has("lsetstat@openssh.com", b"1"),
-            expand_path: has("expand-path@openssh.com", b"1"),
-        }
-    }
 }
 
 /// Why an operation was not done.
@@ -134,7 +98,7 @@ impl Beginning {
         let extensions = Extensions::of(&opening.answer().await?);
         let limits = extensions.limits.then(|| client.ask(Packet::extended("limits@openssh.com")));
         let home = one_name(home.await).unwrap_or_else(|_| b".".to_vec());
-        let mut sizes = Sizes { read: REQUEST_GUARANTEED, write: REQUEST_GUARANTEED };
+        let mut sizes = Sizes::GUARANTEED;
         if let Some(limits) = limits
             && let Ok(Reply::Extended(limits)) = limits.await
         {
@@ -149,25 +113,7 @@ impl Beginning {
     }
 }
 
-impl Sizes {
-    /// `limits@openssh.com`: packet, read, write, handles. Zero is no limit.
-    fn of(limits: Bytes) -> Option<Self> {
-        let mut fields = Fields(limits);
-        let (_packet, read, write) = (fields.u64().ok()?, fields.u64().ok()?, fields.u64().ok()?);
-        let size = |limit: u64| match usize::try_from(limit).unwrap_or(REQUEST_MAX) {
-            0 => REQUEST_MAX,
-            limit => limit.clamp(1024, REQUEST_MAX),
-        };
-        Some(Self { read: size(read), write: size(write) })
-    }
-}
-
 impl Remote {
-    /// What one `READ` may ask for.
-    pub fn read_max(&self) -> usize {
-        self.limits.read
-    }
-
     /// What one `WRITE` may carry.
     pub fn write_max(&self) -> usize {
         self.limits.write
@@ -235,21 +181,14 @@ impl Remote {
     }
 
     /// Reads. An answer of no bytes is the end of the file; one of more than was asked for is a violation.
-    pub fn read(
-        &self,
-        handle: &[u8],
-        offset: u64,
-        length: usize,
-    ) -> impl Future<Output = Answer<Vec<Bytes>>> + use<> {
+    pub fn read(&self, handle: &[u8], offset: u64, length: usize) -> impl Future<Output = Answer<Vec<Bytes>>> + use<> {
         let asked = u32::try_from(length).unwrap_or(u32::MAX);
         let answer = self.ask(Packet::about(kind::READ, handle).u64(offset).u32_more(asked));
         async move {
             match answer.await {
                 Ok(Reply::Data(pieces)) => match pieces.iter().map(Bytes::len).sum::<usize>() {
                     0 => Err(violation("an SFTP answer with no data in it").into()),
-                    got if got > length => {
-                        Err(violation(format!("{got} bytes where {length} were asked for")).into())
-                    }
+                    got if got > length => Err(violation(format!("{got} bytes where {length} were asked for")).into()),
                     _ => Ok(pieces),
                 },
                 Ok(_) => Err(unexpected()),
@@ -285,11 +224,7 @@ impl Remote {
     }
 
     /// Sets attributes of a link itself; none where the server cannot.
-    pub fn lsetstat(
-        &self,
-        path: &[u8],
-        attributes: &Attributes,
-    ) -> Option<impl Future<Output = Answer<()>> + use<>> {
+    pub fn lsetstat(&self, path: &[u8], attributes: &Attributes) -> Option<impl Future<Output = Answer<()>> + use<>> {
         let packet = || Packet::extended("lsetstat@openssh.com").string(path).attributes(attributes);
         self.extensions.lsetstat.then(|| self.done(packet()))
     }

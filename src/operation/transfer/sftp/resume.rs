@@ -56,7 +56,7 @@ pub async fn at<S: Sink>(
 }
 
 /// The hash of the first so many bytes; none where there are fewer.
-async fn prefix(file: Arc<File>, length: u64) -> io::Result<Option<Sha256>> {
+pub async fn prefix(file: Arc<File>, length: u64) -> io::Result<Option<Sha256>> {
     let hashed = tokio::task::spawn_blocking(move || {
         let mut hash = Sha256::new();
         let mut buffer = vec![0; 256 * 1024];

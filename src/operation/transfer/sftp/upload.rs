@@ -7,14 +7,12 @@ use std::future::Future;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::pin::Pin;
 use std::rc::Rc;
-
-use futures_util::stream::{FuturesUnordered, StreamExt as _};
 
 use super::directory::Directory;
 use super::faults::Act;
 use super::feed::Feed;
+use super::lanes::{Lanes, lanes_for};
 use super::link;
 use super::put::{Outgoing, put};
 use super::spot::Spot;
@@ -27,24 +25,19 @@ use crate::operation::transfer::local::source::{Found, Item, Walk};
 use crate::operation::transfer::local::{self, Kind};
 use crate::operation::transfer::place::{NoPlace, Place, Standing, Subject, name_of, parent_of, place};
 
-/// So many small files are on their way at once.
-const LANES: usize = 64;
-/// So many bytes of a file take up one lane: a large file goes alone.
-const LANE_BYTES: u64 = 128 * 1024;
-/// A large file leaves room for one more, so that the link is not idle while the first comes to the disk.
-const LANES_MOST: usize = LANES / 2;
-
-type Running<'w> = FuturesUnordered<Pin<Box<dyn Future<Output = Result<usize, Fault>> + 'w>>>;
-
 /// Copies all sources.
-pub async fn upload<S: Sink>(work: &Work<'_, '_, S>, sources: &[LocalSource], target: &RemotePath) -> Result<(), Fault> {
+pub async fn upload<S: Sink>(
+    work: &Work<'_, '_, S>,
+    sources: &[LocalSource],
+    target: &RemotePath,
+) -> Result<(), Fault> {
     let target = work.expand(target).await?;
     let standing = standing(work, &target).await?;
     let several = sources.len() > 1;
     if several {
         work.job.landing.borrow_mut().root = Some(work.absolute(&target));
     }
-    let mut fleet = Fleet { work, running: FuturesUnordered::new(), lanes: 0, closing: Vec::new() };
+    let mut fleet = Fleet { work, lanes: Lanes::new(), closing: Vec::new() };
     let mut names = BTreeSet::new();
     for source in sources {
         let (name, subject) = subject(source, several);
@@ -118,9 +111,7 @@ fn whither<S: Sink>(
 /// Files on their way.
 struct Fleet<'w, 'a, 'j, S> {
     work: &'w Work<'a, 'j, S>,
-    running: Running<'w>,
-    /// How many lanes they take up.
-    lanes: usize,
+    lanes: Lanes<'w>,
     /// Directories that get their mode and times once all in them is there.
     closing: Vec<Rc<Directory>>,
 }
@@ -203,8 +194,7 @@ impl<'w, S: Sink> Fleet<'w, '_, '_, S> {
         if above.is_none() && item.below.is_empty() {
             work.total.set(Some(item.meta.size).filter(|_| work.job.plan.way.is_single()));
         }
-        let lanes = usize::try_from(item.meta.size / LANE_BYTES).unwrap_or(LANES_MOST).clamp(1, LANES_MOST);
-        self.send(lanes, async move {
+        self.send(lanes_for(item.meta.size), async move {
             let sent = async {
                 let free = is_free(work, above.as_deref()).await?;
                 let (file, meta) = item.open()?;
@@ -236,13 +226,10 @@ impl<'w, S: Sink> Fleet<'w, '_, '_, S> {
 
     /// Starts something, once there are lanes for it.
     async fn send(&mut self, lanes: usize, work: impl Future<Output = Result<(), Fault>> + 'w) -> Result<(), Fault> {
-        while self.lanes + lanes > LANES {
-            let Some(done) = self.running.next().await else { break };
-            self.lanes -= done?;
+        while !self.lanes.has_room(lanes) && self.lanes.one().await? {
             self.close().await?;
         }
-        self.lanes += lanes;
-        self.running.push(Box::pin(async move { work.await.map(|()| lanes) }));
+        self.lanes.start(lanes, work);
         Ok(())
     }
 
@@ -253,8 +240,7 @@ impl<'w, S: Sink> Fleet<'w, '_, '_, S> {
             std::mem::take(&mut self.closing).into_iter().partition(|directory| Rc::strong_count(directory) == 1);
         self.closing = open;
         for directory in ready {
-            self.lanes += 1;
-            self.running.push(Box::pin(async move { directory.end(work).await.map(|()| 1) }));
+            self.lanes.start(1, async move { directory.end(work).await });
         }
         Ok(())
     }
@@ -263,10 +249,8 @@ impl<'w, S: Sink> Fleet<'w, '_, '_, S> {
     async fn land(mut self) -> Result<(), Fault> {
         loop {
             self.close().await?;
-            match self.running.next().await {
-                Some(done) => self.lanes -= done?,
-                None if self.closing.is_empty() => return Ok(()),
-                None => {}
+            if !self.lanes.one().await? && self.closing.is_empty() {
+                return Ok(());
             }
         }
     }
@@ -279,4 +263,3 @@ async fn is_free<S: Sink>(work: &Work<'_, '_, S>, above: Option<&Directory>) -> 
         None => Ok(false),
     }
 }
-

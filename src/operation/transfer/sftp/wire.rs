@@ -13,7 +13,6 @@ const MESSAGE_MAX: usize = 512;
 
 /// Packet types (section 3).
 pub mod kind {
-    #![expect(missing_docs, reason = "the names are the draft's")]
     pub const INIT: u8 = 1;
     pub const VERSION: u8 = 2;
     pub const OPEN: u8 = 3;
@@ -44,7 +43,6 @@ pub mod kind {
 
 /// `pflags` of `SSH_FXP_OPEN` (section 6.3).
 pub mod open {
-    #![expect(missing_docs, reason = "the names are the draft's")]
     pub const READ: u32 = 0x01;
     pub const WRITE: u32 = 0x02;
     pub const CREATE: u32 = 0x08;
@@ -54,7 +52,6 @@ pub mod open {
 
 /// Status codes (section 7).
 pub mod status {
-    #![expect(missing_docs, reason = "the names are the draft's")]
     pub const OK: u32 = 0;
     pub const EOF: u32 = 1;
     pub const NO_SUCH_FILE: u32 = 2;
