@@ -17,12 +17,13 @@ use super::link;
 use super::put::{Outgoing, put};
 use super::spot::Spot;
 use super::wire::status;
-use super::work::{Work, join};
+use super::work::Work;
 use crate::errors::Fault;
 use crate::model::copy::{LocalSource, RemotePath};
 use crate::model::sink::Sink;
 use crate::operation::transfer::local::source::{Found, Item, Walk};
 use crate::operation::transfer::local::{self, Kind};
+use crate::operation::transfer::place::join;
 use crate::operation::transfer::place::{NoPlace, Place, Standing, Subject, name_of, parent_of, place};
 
 /// Copies all sources.
