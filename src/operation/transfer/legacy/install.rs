@@ -144,9 +144,10 @@ fn shown(host: &str, path: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
     use std::fs;
     use std::os::unix::ffi::OsStrExt as _;
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
     use std::process::Command;
 
@@ -168,8 +169,6 @@ mod tests {
         let said = Said { status: out.status.code().map(|code| code as u32), out: out.stdout, err: out.stderr };
         (0..count).map(|n| answer(&said, n, &files[n], terms.tag, "")).collect()
     }
-
-    use std::ffi::OsStr;
 
     #[test]
     fn a_new_file_gets_its_mode_and_one_that_is_there_keeps_its_own() {
