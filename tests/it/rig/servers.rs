@@ -29,7 +29,7 @@ impl Dropbear {
         if needs::no_root() || needs::no_program("dropbear") {
             return None;
         }
-        Self::begin(host_key, Command::new(needs::program("dropbear")?))
+        Some(Self::begin(host_key, &Command::new(needs::program("dropbear")?)))
     }
 
     /// The same with nothing where its SFTP server should be: in a mount namespace of its own.
@@ -41,10 +41,10 @@ impl Dropbear {
         let hidden = "for f in /usr/lib/sftp-server /usr/lib/openssh/sftp-server /usr/libexec/sftp-server; do \
                       [ ! -e $f ] || mount --bind /dev/null $f; done; exec \"$0\" \"$@\"";
         command.args(["-m", "sh", "-c", hidden]).arg(needs::program("dropbear")?);
-        Self::begin(host_key, command)
+        Some(Self::begin(host_key, &command))
     }
 
-    fn begin(host_key: &str, dropbear: Command) -> Option<Self> {
+    fn begin(host_key: &str, dropbear: &Command) -> Self {
         let scratch = Scratch::new();
         let key = scratch.join("host");
         let said = tool("dropbearkey", &["-t", host_key, "-f", key.to_str().unwrap()]);
@@ -66,7 +66,7 @@ impl Dropbear {
                 .unwrap();
             let up = wait::eventually(Duration::from_secs(10), || child.try_wait().unwrap().is_some() || greets(port));
             if up && child.try_wait().unwrap().is_none() {
-                return Some(Self { child, port, account: Account::shared(), host_line, _scratch: scratch });
+                return Self { child, port, account: Account::shared(), host_line, _scratch: scratch };
             }
             let _ = child.kill();
             let _ = child.wait();

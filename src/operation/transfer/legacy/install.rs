@@ -166,7 +166,7 @@ mod tests {
     fn run(files: &[Pending], terms: Terms<'_>) -> Vec<Installed> {
         let (program, count) = program(files, terms).unwrap();
         let out = Command::new("sh").arg("-c").arg(OsStr::from_bytes(&program)).output().unwrap();
-        let said = Said { status: out.status.code().map(|code| code as u32), out: out.stdout, err: out.stderr };
+        let said = Said { status: out.status.code().map(i32::cast_unsigned), out: out.stdout, err: out.stderr };
         (0..count).map(|n| answer(&said, n, &files[n], terms.tag, "")).collect()
     }
 

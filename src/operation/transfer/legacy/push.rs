@@ -305,12 +305,12 @@ impl<S: Sink> Push<'_, '_, S> {
         let mode = if preserve { item.meta.mode } else { item.meta.mode & !self.host.umask };
         self.job.ledger.borrow_mut().touch(Touched::Asked);
         talk.send(wire::directory(mode, name)).await?;
-        let made = self.heard(talk, entry).await?;
-        if made {
+        let taken = self.heard(talk, entry).await?;
+        if taken {
             self.job.ledger.borrow_mut().touch(Touched::Yes);
             self.settle(entry, Ok(Entry::new(entry, EntryAction::Created, 0)))?;
         }
-        Ok(made)
+        Ok(taken)
     }
 
     /// The host's word on the last line; false where it was not taken, which is written down.

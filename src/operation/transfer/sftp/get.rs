@@ -155,12 +155,12 @@ async fn read<S: Sink>(
         }
         return Ok(at);
     };
-    if said.is_none() && got == first || at < size && got == first {
+    if got == first && (said.is_none() || at < size) {
         // It has grown since it was listed.
         let rest = if size > at { size - at } else { u64::MAX };
         at += told(work, path, stream(work, handle, at, rest, &mut take).await).await?;
     }
-    if at == size && at < LONG || said.is_none() && size == 0 {
+    if (at == size && at < LONG) || (said.is_none() && size == 0) {
         return Ok(at);
     }
     let now = told(work, path, work.remote.fstat(handle).await.map_err(Broke::There)).await?.size;

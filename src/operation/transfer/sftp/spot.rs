@@ -9,7 +9,7 @@ use crate::model::sink::Sink;
 use crate::operation::transfer::place::join;
 use crate::operation::transfer::place::parent_of;
 
-/// So many links are followed, as Linux does (path_resolution(7)).
+/// So many links are followed, as Linux does (`path_resolution(7)`).
 const LINKS_MAX: usize = 40;
 
 /// A place for a file.
