@@ -1,3 +1,4 @@
 //! What is done with a session.
 
+pub mod elevate;
 pub mod exec;
