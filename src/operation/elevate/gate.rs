@@ -83,6 +83,8 @@ struct Ear {
     said: Vec<u8>,
     /// Where the line begins in it that may become a prompt.
     line: usize,
+    /// Where it went on after its prompt: a terminal on which nobody sees the password gets a new line.
+    answered_at: Option<usize>,
     /// The numbers, or the prompt, that follow a mark.
     detail: Option<(Said, Vec<u8>)>,
 }
@@ -90,7 +92,7 @@ struct Ear {
 impl Gate {
     /// For one channel, whose words have this nonce.
     pub fn new(elevated: &Elevated, nonce: &str) -> Self {
-        let ear = || Ear { scanner: Scanner::of(nonce, &WORDS), begun: false, said: Vec::new(), line: 0, detail: None };
+        let ear = || Ear { scanner: Scanner::of(nonce, &WORDS), begun: false, said: Vec::new(), line: 0, answered_at: None, detail: None };
         Self {
             method: elevated.method,
             password: elevated.password.clone(),
@@ -167,7 +169,10 @@ impl Gate {
                 self.dialogue.begun = true;
             }
             // A prompt that su did not choose is none.
-            Said::Password if self.method == Method::Sudo && self.dialogue.begun => self.prompted(seen),
+            Said::Password if self.method == Method::Sudo && self.dialogue.begun => {
+                ear.answered_at = Some(ear.said.len());
+                self.prompted(seen);
+            }
             Said::Password => {}
             Said::Ready | Said::Again => ear.detail = Some((word, Vec::new())),
         }
@@ -194,6 +199,7 @@ impl Gate {
         let line = ear.line;
         if self.method == Method::Su && is_prompt(&ear.said[line..]) {
             ear.said.truncate(line);
+            ear.answered_at = Some(line);
             self.prompted(seen);
         } else if self.wants_a_new_password() {
             // It goes on asking, and nothing of ours is an answer.
@@ -231,13 +237,19 @@ impl Gate {
             return;
         }
         let text = String::from_utf8_lossy(detail);
-        let mut numbers = text.split_ascii_whitespace().map(|number| number.parse().unwrap_or(0));
-        self.place = Some(Place { pid: numbers.next().unwrap_or(0), group: numbers.next().unwrap_or(0) });
-        self.open(seen);
+        let mut numbers = text.split_ascii_whitespace().map(str::parse);
+        if let Some(Ok(pid)) = numbers.next() {
+            let group = numbers.next().and_then(Result::ok).unwrap_or(0);
+            self.place = Some(Place { pid, group });
+            self.open(seen);
+        }
     }
 
     /// Sudo asks again, with the prompt that only it knows, or it does not and the command speaks.
     fn second_prompt(&mut self, stream: Stream, data: Bytes, seen: &mut Seen) {
+        if data.is_empty() {
+            return;
+        }
         let prompt = self.again.clone().unwrap_or_default();
         if stream == Stream::Stdout || prompt.is_empty() {
             self.open(seen);
@@ -287,6 +299,10 @@ impl Gate {
         let ear = &mut self.streams[index(stream)];
         let mut said = std::mem::take(&mut ear.said);
         ear.line = 0;
+        if let Some(at) = ear.answered_at.take() {
+            let length = [&b"\r\n"[..], b"\n"].into_iter().find(|end| said[at..].starts_with(end)).map_or(0, <[u8]>::len);
+            said.drain(at..at + length);
+        }
         if self.dialogue.prompts > 0 && self.method == Method::Sudo {
             without(&mut said, &[SUDO_RS_BEFORE, SUDO_RS_AFTER].concat());
         }

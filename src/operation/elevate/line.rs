@@ -3,6 +3,8 @@
 //!
 //! A small shell of the account's own begins. It says whether the program is there, puts aside the locale for the program's
 //! words, and says on both streams that the program is next: what a shell's start-up files print or ask is before that.
+//!
+//! No text holds a mark as it is printed: sudo repeats the command that it does not permit, and that must not look like one.
 
 use std::ffi::{OsStr, OsString};
 
@@ -25,13 +27,13 @@ pub struct Line<'a> {
 const LOCALE: &str = r#"if [ "${LC_ALL-}" = C ]; then if [ -n "${1-}" ]; then LC_ALL=$1; else unset LC_ALL; fi; fi"#;
 
 /// Says that the rights are there, and under which numbers.
-const READY: &str = r#"read -r _sc_x _sc_x _sc_x _sc_x _sc_g _sc_x 2>/dev/null </proc/$$/stat || _sc_g=$(ps -o pgid= -p $$ 2>/dev/null); printf %s "@NONCE@:ready;$$ ${_sc_g:-0};""#;
+const READY: &str = r#"read -r _sc_x _sc_x _sc_x _sc_x _sc_g _sc_x 2>/dev/null </proc/$$/stat || _sc_g=$(ps -o pgid= -p $$ 2>/dev/null); printf %s:%s @NONCE@ "ready;$$ ${_sc_g:-0};""#;
 
 /// Ends a group: reads the names of signals, a line each, and says when each was sent.
-const STOP: &str = r#"while read -r s; do @KILL@ 2>/dev/null; printf %s "@NONCE@:sent;"; done"#;
+const STOP: &str = r#"while read -r s; do @KILL@ 2>/dev/null; printf %s:%s @NONCE@ "sent;"; done"#;
 
 /// What comes before the program.
-const BEFORE: &str = r#"command -v @METHOD@ >/dev/null 2>&1 || { printf %s "@NONCE@:absent;"; exit 127; }; _sc_l=${LC_ALL-}; export _sc_l; printf %s "@NONCE@:next;"; printf %s "@NONCE@:next;" >&2;"#;
+const BEFORE: &str = r#"command -v @METHOD@ >/dev/null 2>&1 || { printf %s:%s @NONCE@ "absent;"; exit 127; }; _sc_l=${LC_ALL-}; export _sc_l; printf %s:%s @NONCE@ "next;"; printf %s:%s @NONCE@ "next;" >&2;"#;
 
 impl Line<'_> {
     /// Runs `body`, text for a POSIX shell without single quotes, with the other user's rights.
@@ -105,10 +107,11 @@ impl Line<'_> {
 }
 
 /// Whether the command is in the list. A list that itself needs a password tells nothing.
-const DIRECT_LIST: &str = r#"allowed() { _sc_e=$(LC_ALL=C sudo -n -l "$@" 2>&1 >/dev/null </dev/null) && return; case $_sc_e in *password*|*authentication*) [ "$_sc_a" ] && return;; "") _sc_e="it is not in the list";; esac; printf %s "$_sc_e" >&2; exit 1; }; ready() { printf %s "@NONCE@:ready;0 0;"; unset _sc_l; }; _sc_a="";"#;
+const DIRECT_LIST: &str = r#"allowed() { _sc_e=$(LC_ALL=C sudo -n -l "$@" 2>&1 >/dev/null </dev/null) && return; case $_sc_e in *password*|*authentication*) [ "$_sc_a" ] && return;; "") _sc_e="it is not in the list";; esac; printf %s "$_sc_e" >&2; exit 1; }; ready() { printf %s:%s @NONCE@ "ready;0 0;"; unset _sc_l; }; _sc_a="";"#;
 
 const DIRECT: &str = r#"allowed "$@"; ready; exec sudo -n "$@""#;
 
-/// With a password: asked for where sudo would ask, and where it remembers nothing, asked for a second time with a prompt that
+/// With a password: every sudo is a child of one shell, for without a terminal the parent is what sudo remembers a password by. It is
+/// asked for where sudo would ask, and where it remembers nothing, asked for a second time with a prompt that
 /// stands in no list of processes, since what runs then could read one and print it.
-const DIRECT_ASKED: &str = r#"LC_ALL=C sudo -n -v >/dev/null 2>&1 </dev/null || { LC_ALL=C sudo -S -p "@NONCE@:password;" -v || exit 1; _sc_a=1; }; allowed "$@"; if LC_ALL=C sudo -n -v >/dev/null 2>&1 </dev/null; then ready; exec sudo -n "$@"; fi; SUDO_PROMPT=$(dd if=/dev/urandom bs=16 count=1 2>/dev/null | od -An -tx1 | tr -cd 0-9a-f); export SUDO_PROMPT; printf %s "@NONCE@:again;$SUDO_PROMPT;"; unset _sc_l; exec sudo -S "$@""#;
+const DIRECT_ASKED: &str = r#"LC_ALL=C sudo -n -v >/dev/null 2>&1 </dev/null || { LC_ALL=C sudo -S -p "@NONCE@:password;" -v || exit 1; _sc_a=1; }; allowed "$@"; if LC_ALL=C sudo -n -v >/dev/null 2>&1 </dev/null; then ready; sudo -n "$@"; exit $?; fi; SUDO_PROMPT=$(dd if=/dev/urandom bs=16 count=1 2>/dev/null | od -An -tx1 | tr -cd 0-9a-f); export SUDO_PROMPT; printf %s:%s @NONCE@ "again;$SUDO_PROMPT;"; unset _sc_l; sudo -S "$@"; exit $?"#;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use super::start::GO;
+use super::start::{GO, GO_LINE};
 use crate::connection::channel::ChannelWriter;
 
 /// How much is read at once.
@@ -56,7 +56,7 @@ pub(super) struct Feed {
 /// Sends it all. The error is our side's: a channel that takes no more input is the command's business, as with ssh.
 pub(super) async fn feed(writer: Arc<ChannelWriter>, feed: Feed) -> io::Result<()> {
     if let Some(due) = feed.due
-        && !wait_for_turn(&writer, due, feed.prelude).await
+        && !wait_for_turn(&writer, due, feed.prelude, if feed.pty { GO_LINE } else { GO }).await
     {
         return Ok(());
     }
@@ -84,12 +84,17 @@ pub(super) async fn feed(writer: Arc<ChannelWriter>, feed: Feed) -> io::Result<(
 }
 
 /// Sends what is due until the caller's input is. False: it never will be.
-async fn wait_for_turn(writer: &ChannelWriter, mut due: mpsc::UnboundedReceiver<Due>, mut prelude: Bytes) -> bool {
+async fn wait_for_turn(
+    writer: &ChannelWriter,
+    mut due: mpsc::UnboundedReceiver<Due>,
+    mut prelude: Bytes,
+    word: &'static [u8],
+) -> bool {
     while let Some(now) = due.recv().await {
         let sent = match now {
             Due::Line(line) => writer.send(line).await,
             Due::Program => writer.send(std::mem::take(&mut prelude)).await,
-            Due::Word => return writer.send(Bytes::from_static(GO)).await.is_ok(),
+            Due::Word => return writer.send(Bytes::from_static(word)).await.is_ok(),
             Due::Input => return true,
             Due::End => writer.eof().await,
         };

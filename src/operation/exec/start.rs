@@ -15,6 +15,8 @@ use crate::shell;
 /// What the start program waits for after its mark. Until it came, nothing has started: whoever changes what the program prints,
 /// or eats it, cannot make us claim more than we know.
 pub const GO: &[u8] = b"go;";
+/// The same for a terminal in its usual modes.
+pub const GO_LINE: &[u8] = b"go;\n";
 
 /// What the start program has to do.
 #[derive(Debug, Default)]
@@ -114,16 +116,17 @@ pub fn program(start: &Start<'_>) -> Result<Vec<u8>, shlex::QuoteError> {
     for (name, value) in &start.exports {
         line(&[b"export ", name.as_bytes(), b"=", &shell::quote(OsStr::from_bytes(value.expose()))?]);
     }
-    // After the word, which a terminal in its usual modes would keep back until the end of a line.
+    // A terminal in its usual modes gives a line at a time, and repeats what it is given: the word shall not be seen. What marks
+    // the end of the input is told from data only in these modes, so they have to be there before the word.
     let terminal: &[u8] = match start {
-        Start { pty: true, .. } => b"stty sane 2>/dev/null",
+        Start { pty: true, .. } => b"stty echo 2>/dev/null",
         Start { detach: true, .. } => b"[ -t 0 ] && exec </dev/null",
         _ => b":",
     };
     match &start.body {
         Body::Command(command) => {
             line(&[b"_sc_c=", &shell::quote(OsStr::from_bytes(command))?]);
-            line(&[START]);
+            line(&[if start.pty { START_ON_TERMINAL } else { START }]);
             line(&[terminal]);
             line(&[match start.shell {
                 Shell::Posix => POSIX_COMMAND,
@@ -133,7 +136,7 @@ pub fn program(start: &Start<'_>) -> Result<Vec<u8>, shlex::QuoteError> {
         }
         Body::Script { interpreter: (program, argument), name, arguments, .. } => {
             let argument = argument.map(shell::quote).transpose()?.unwrap_or_default();
-            line(&[START]);
+            line(&[if start.pty { START_ON_TERMINAL } else { START }]);
             line(&[terminal]);
             line(&[&shell::quote(program)?, b" ", &argument, b" \"$_sc_d/", name.as_bytes(), b"\" ", arguments]);
             line(&[b"exit $?"]);
@@ -148,6 +151,11 @@ pub fn program(start: &Start<'_>) -> Result<Vec<u8>, shlex::QuoteError> {
 /// Says that all is ready, and waits for the word.
 const START: &[u8] = br#"say start
 [ "$(dd bs=1 count=3 2>/dev/null)" = "go;" ] || exit 1"#;
+
+/// The same on a terminal, where the word is a line.
+const START_ON_TERMINAL: &[u8] = br#"stty sane -echo 2>/dev/null
+say start
+[ "$(dd bs=1 count=4 2>/dev/null)" = "go;" ] || exit 1"#;
 
 /// The account's shell, as sshd would have used it.
 const COMMAND: &[u8] = br#"exec "${SHELL:-/bin/sh}" -c "$_sc_c""#;
