@@ -9,6 +9,7 @@ use super::Line;
 use crate::connection::Patience;
 use crate::connection::channel::ChannelEvent;
 use crate::errors::Fault;
+use crate::model::outcome::Phase;
 use crate::model::sink::Stream;
 use crate::shell;
 
@@ -30,52 +31,64 @@ pub struct Said {
     pub err: Vec<u8>,
 }
 
-/// Runs a POSIX sh program. None: no command ran there, or not in time.
-pub async fn sh(line: Line<'_>, program: &[u8], limit: Duration) -> Option<Said> {
-    let quoted = shell::quote(OsStr::from_bytes(program)).ok()?;
-    run(line, &[b"exec sh -c ", &quoted[..]].concat(), limit).await
+/// Runs a POSIX sh program. None: no command ran there, or not in time. The error: the connection is gone.
+pub async fn sh(line: Line<'_>, program: &[u8], limit: Duration) -> Result<Option<Said>, Fault> {
+    let Ok(quoted) = shell::quote(OsStr::from_bytes(program)) else { return Ok(None) };
+    let command = [b"exec sh -c ", &quoted[..]].concat();
+    tokio::time::timeout(limit, run(line, &command)).await.unwrap_or(Ok(None))
 }
 
-async fn run(line: Line<'_>, command: &[u8], limit: Duration) -> Option<Said> {
+async fn run(line: Line<'_>, command: &[u8]) -> Result<Option<Said>, Fault> {
     let patience = Patience::new(Some(COMMAND_BEGINS), None);
-    let told = async {
-        let (mut reader, writer) = line.session.open_channel(&patience, line.address).await.ok()?;
-        writer.exec(command).await.ok()?;
-        writer.eof().await.ok()?;
-        let mut said = Said::default();
-        loop {
-            match reader.next().await {
-                ChannelEvent::Data(stream, data) => {
-                    let kept = match stream {
-                        Stream::Stdout => &mut said.out,
-                        Stream::Stderr => &mut said.err,
-                    };
-                    let room = SAID_MAX.saturating_sub(kept.len());
-                    kept.extend_from_slice(&data[..data.len().min(room)]);
-                }
-                ChannelEvent::ExitStatus(status) => said.status = Some(status),
-                ChannelEvent::Closed => return Some(said),
-                ChannelEvent::Refused | ChannelEvent::Lost(_) => return None,
-                ChannelEvent::Granted | ChannelEvent::ExitSignal(_) | ChannelEvent::Eof => {}
-            }
+    let (mut reader, writer) = match line.session.open_channel(&patience, line.address).await {
+        Ok(channel) => channel,
+        Err(Fault::ConnectionLost { problem, .. }) => return Err(lost(problem)),
+        // No further channel, or not in time: the copy goes on without.
+        Err(fault) => {
+            log::info!("no command on the host: {fault}");
+            return Ok(None);
         }
     };
-    tokio::time::timeout(limit, told).await.ok().flatten()
+    // A session that is gone shows itself to the reader.
+    let _ = writer.exec(command).await;
+    let _ = writer.eof().await;
+    let mut said = Said::default();
+    loop {
+        match reader.next().await {
+            ChannelEvent::Data(stream, data) => {
+                let kept = match stream {
+                    Stream::Stdout => &mut said.out,
+                    Stream::Stderr => &mut said.err,
+                };
+                let room = SAID_MAX.saturating_sub(kept.len());
+                kept.extend_from_slice(&data[..data.len().min(room)]);
+            }
+            ChannelEvent::ExitStatus(status) => said.status = Some(status),
+            ChannelEvent::Closed => return Ok(Some(said)),
+            ChannelEvent::Refused => return Ok(None),
+            ChannelEvent::Lost(problem) => return Err(lost(problem)),
+            ChannelEvent::Granted | ChannelEvent::ExitSignal(_) | ChannelEvent::Eof => {}
+        }
+    }
+}
+
+fn lost(problem: String) -> Fault {
+    Fault::ConnectionLost { phase: Phase::Transfer, problem }
 }
 
 /// The SHA-256 of the first so many bytes of a file there. None where there is no command for it, or no command at all, or it did
 /// not say what is expected of it.
-pub async fn sha256(line: Line<'_>, path: &[u8], length: u64) -> Option<[u8; 32]> {
-    let quoted = shell::quote(OsStr::from_bytes(path)).ok()?;
+pub async fn sha256(line: Line<'_>, path: &[u8], length: u64) -> Result<Option<[u8; 32]>, Fault> {
+    let Ok(quoted) = shell::quote(OsStr::from_bytes(path)) else { return Ok(None) };
     let mut program = format!("head -c {length} < ").into_bytes();
     program.extend_from_slice(&quoted);
     program.extend_from_slice(b" | { sha256sum 2>/dev/null || shasum -a 256 2>/dev/null || openssl dgst -sha256; }");
     let limit = COMMAND_BEGINS + Duration::from_secs(length / SLOWEST_BYTES_PER_SEC);
     let said = sh(line, &program, limit).await?;
-    (said.status == Some(0)).then(|| hash_in(&said.out)).flatten()
+    Ok(said.filter(|said| said.status == Some(0)).and_then(|said| hash_in(&said.out)))
 }
 
-/// The fault of a connection that went while the host was asked.
+/// The fault of a host that runs no commands, where one would have to tell.
 pub fn nobody_answers(what: &str) -> Fault {
     Fault::TransferRefused { path: what.to_owned(), problem: "the host runs no command that could tell".to_owned() }
 }

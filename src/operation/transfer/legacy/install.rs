@@ -83,7 +83,7 @@ pub async fn install(line: Line<'_>, files: &[Pending], terms: Terms<'_>, host: 
         // Each file may have to be copied once more there.
         let bytes: u64 = now.iter().map(|file| file.size).sum();
         let limit = COMMAND_BEGINS + std::time::Duration::from_secs(bytes / (5 << 20));
-        let said = command::sh(line, &program, limit).await;
+        let said = command::sh(line, &program, limit).await?;
         let said = said.ok_or_else(|| command::nobody_answers(&shown(host, &now[0].to)))?;
         all.extend(now.iter().enumerate().map(|(n, file)| answer(&said, n, file, terms.tag, host)));
     }

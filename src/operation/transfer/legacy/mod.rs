@@ -5,10 +5,13 @@
 //! |---|---|
 //! | [`wire`] | its lines, pure |
 //! | [`talk`] | one scp on the host, spoken with |
-//! | [`pull`] | from there to here |
-//! | [`push`], [`install`] | from here to there: under a name of ours, and then, by a command, to its place |
+//! | [`pull`], [`pattern`], [`fate`] | from there to here |
+//! | [`push`], [`host`], [`install`] | from here to there: under a name of ours, and then, by a command, to its place |
 
+mod fate;
+mod host;
 mod install;
+mod pattern;
 mod pull;
 mod push;
 mod talk;
@@ -42,7 +45,7 @@ pub(super) async fn sweep<S: Sink>(line: Line<'_>, job: &Job<'_, S>) {
             program.extend_from_slice(&part);
         }
         let said = command::sh(line, &program, SWEEP).await;
-        if said.is_some_and(|said| said.status == Some(0)) {
+        if said.is_ok_and(|said| said.is_some_and(|said| said.status == Some(0))) {
             for part in some {
                 job.parts.borrow_mut().remove(part);
             }

@@ -9,9 +9,10 @@ use std::path::Path;
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
+use super::fate::{Into, Settle, lands_at, settle, settle_or_skip};
+use super::pattern::{home, pattern};
 use super::talk::{Talk, fault_of, violation};
 use super::wire;
-use super::{is_final, quoted};
 use crate::errors::{Caught, Fault};
 use crate::model::copy::{LocalTarget, RemotePath};
 use crate::model::outcome::Warning;
@@ -19,7 +20,7 @@ use crate::model::sink::{Sink, Stream};
 use crate::model::transfer::{Entry, EntryAction};
 use crate::operation::transfer::ledger::Touched;
 use crate::operation::transfer::local::DEPTH_MAX;
-use crate::operation::transfer::local::target::{Incoming, Settled, Times, Tree, Wanted, standing};
+use crate::operation::transfer::local::target::{Settled, Times, Tree, Wanted, standing};
 use crate::operation::transfer::place::{NoPlace, Place, Standing, Subject, join, name_of, place};
 use crate::operation::transfer::{Broken, Job, Line, command, part};
 use crate::wildcard::fits_bytes;
@@ -76,29 +77,6 @@ pub async fn pull<S: Sink>(
         }
     });
     Ok(last?)
-}
-
-fn lands_at<S>(job: &Job<'_, S>, path: &Path) {
-    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    job.landing.borrow_mut().root = Some(whole.to_string_lossy().into_owned());
-}
-
-/// Writes down what became of an entry. The error ends the whole copy.
-fn settle<S>(job: &Job<'_, S>, below: &[u8], result: Result<Option<Entry>, Fault>) -> Result<(), Fault> {
-    let mut ledger = job.ledger.borrow_mut();
-    match result {
-        Ok(Some(entry)) => ledger.done(entry),
-        Ok(None) => ledger.kept(below, "exists"),
-        Err(fault) => {
-            if !matches!(fault, Fault::ConnectionLost { .. }) {
-                ledger.failed(below, 0, fault.clone());
-            }
-            if is_final(&fault) {
-                return Err(fault);
-            }
-        }
-    }
-    Ok(())
 }
 
 struct Pull<'a, 'j, S> {
@@ -378,7 +356,7 @@ impl<S: Sink> Pull<'_, '_, S> {
             return Err(Fault::TransferRefused { path: String::from_utf8_lossy(below).into_owned(), problem });
         };
         let path = if below.is_empty() { source.to_vec() } else { [source, b"/", below].concat() };
-        match command::sha256(self.line, home(&path), size).await {
+        match command::sha256(self.line, home(&path), size).await? {
             Some(theirs) if theirs == *ours => Ok(()),
             Some(_) => Err(Fault::VerifyMismatch { path: String::from_utf8_lossy(&path).into_owned() }),
             None => Err(command::nobody_answers(&String::from_utf8_lossy(&path))),
@@ -394,90 +372,11 @@ impl<S: Sink> Pull<'_, '_, S> {
     }
 }
 
-/// Where the bytes of a file go.
-enum Into {
-    File(Box<Incoming>),
-    Stdout,
-    /// They are read past, for this reason.
-    Nothing(&'static str),
-    /// The same: it failed.
-    Failed(Fault),
-}
-
-/// What became of a file.
-enum Settle {
-    Done(Entry),
-    Kept,
-    Skipped(&'static str),
-}
-
-fn settle_or_skip<S>(job: &Job<'_, S>, below: &[u8], settled: Result<Settle, Fault>) -> Result<(), Fault> {
-    match settled {
-        Ok(Settle::Skipped(why)) => {
-            job.ledger.borrow_mut().skipped(below, why);
-            Ok(())
-        }
-        Ok(Settle::Done(entry)) => settle(job, below, Ok(Some(entry))),
-        Ok(Settle::Kept) => settle(job, below, Ok(None)),
-        Err(fault) => settle(job, below, Err(fault)),
-    }
-}
-
 /// Before the protocol has begun, a failure may mean that there is none.
 fn refused(talk: &Talk, fault: Fault) -> Broken {
     match fault {
         Fault::NoTransferProtocol | Fault::SftpOnly | Fault::ExecRefused => talk.not_begun(),
         fault if !talk.has_begun() && matches!(fault, Fault::ServerViolation { .. }) => Broken::NoProtocol(fault),
         fault => Broken::Fault(fault),
-    }
-}
-
-/// A path in the home directory, spelled as such for a shell.
-fn home(path: &[u8]) -> &[u8] {
-    path.strip_prefix(b"~/").unwrap_or(path)
-}
-
-/// A source for the shell there, which expands it: all but its wildcards, and a `~` that begins it, is quoted.
-fn pattern(path: &[u8]) -> Result<Vec<u8>, Fault> {
-    if path.is_empty() {
-        return Ok(b".".to_vec());
-    }
-    let mut out = Vec::new();
-    let mut plain = Vec::new();
-    let mut bytes = path.iter().enumerate();
-    while let Some((at, byte)) = bytes.next() {
-        match byte {
-            b'~' if at == 0 => out.push(b'~'),
-            // Up to the first slash it names an account.
-            b'/' if out == b"~" && plain.is_empty() => out.push(b'/'),
-            b'\\' => plain.push(bytes.next().map_or(b'\\', |(_, next)| *next)),
-            b'*' | b'?' | b'[' | b']' => {
-                if !plain.is_empty() {
-                    out.extend(quoted(&std::mem::take(&mut plain))?);
-                }
-                out.push(*byte);
-            }
-            _ => plain.push(*byte),
-        }
-    }
-    if !plain.is_empty() {
-        out.extend(quoted(&plain)?);
-    }
-    Ok(out)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_shell_expands_wildcards_and_nothing_else() {
-        let told = |path: &[u8]| String::from_utf8(pattern(path).unwrap()).unwrap();
-        assert_eq!(told(b""), ".");
-        assert_eq!(told(b"/etc/*.conf"), "/etc/*.conf");
-        assert_eq!(told(b"a b/$(x)*"), "'a b/$(x)'*");
-        assert_eq!(told(b"~/x y"), "~/'x y'");
-        assert_eq!(told(br"a\*b"), "'a*b'");
-        assert!(pattern(b"a\0b").is_err());
     }
 }

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
-use super::install::{Installed, Pending, Terms, install, plain};
+use super::host::{Host, fill, home, spooled};
+use super::install::{Installed, Pending, Terms, install};
 use super::talk::{Talk, fault_of};
 use super::{is_final, quoted, wire};
 use crate::errors::Fault;
@@ -17,11 +18,11 @@ use crate::model::copy::{LocalSource, RemotePath};
 use crate::model::outcome::Warning;
 use crate::model::sink::Sink;
 use crate::model::transfer::{Entry, EntryAction};
-use crate::operation::transfer::command::{self, COMMAND_BEGINS};
+use crate::operation::transfer::command;
 use crate::operation::transfer::ledger::Touched;
 use crate::operation::transfer::local::source::{Found, Item, Walk};
 use crate::operation::transfer::local::{self, Kind, Meta};
-use crate::operation::transfer::place::{NoPlace, Place, Standing, Subject, join, name_of, parent_of, place};
+use crate::operation::transfer::place::{NoPlace, Place, Subject, join, name_of, parent_of, place};
 use crate::operation::transfer::{Broken, Job, Line, part};
 
 /// How much is read and sent at once.
@@ -58,54 +59,6 @@ pub async fn push<S: Sink>(
         }
     }
     Ok(())
-}
-
-/// The target for a program there, which begins in the home directory.
-fn home(path: &[u8]) -> Result<Vec<u8>, Fault> {
-    match path {
-        b"" | b"~" | b"~/" => Ok(b".".to_vec()),
-        [b'~', b'/', rest @ ..] => Ok(rest.to_vec()),
-        [b'~', ..] => {
-            let problem = "the legacy protocol does not say where that home directory is; give its path".to_owned();
-            Err(Fault::TransferRefused { path: String::from_utf8_lossy(path).into_owned(), problem })
-        }
-        _ => Ok(path.to_vec()),
-    }
-}
-
-/// What a shell there says.
-struct Host {
-    standing: Standing,
-    umask: u32,
-}
-
-impl Host {
-    async fn ask(line: Line<'_>, target: &[u8], in_place: bool) -> Result<Self, Broken> {
-        let target = quoted(target)?;
-        let program = [
-            b"t=",
-            &target[..],
-            b"; if [ -d \"$t\" ]; then k=directory; elif [ -e \"$t\" ] || [ -h \"$t\" ]; then k=other; else k=missing; fi; ",
-            b"echo \"ssh-cli:$k:$(umask):\"",
-        ]
-        .concat();
-        let said = command::sh(line, &program, COMMAND_BEGINS).await.unwrap_or_default();
-        let text = String::from_utf8_lossy(&said.out).into_owned();
-        let mut words = text.rsplit_once("ssh-cli:").map_or("", |(_, last)| last).split(':');
-        let standing = match words.next() {
-            Some("directory") => Standing::Directory,
-            Some("other") => Standing::Other,
-            Some("missing") => Standing::Missing,
-            _ if text.contains("This service allows sftp connections only.") => {
-                return Err(Broken::NoProtocol(Fault::SftpOnly));
-            }
-            // scp itself decides.
-            _ if in_place => return Ok(Self { standing: Standing::Missing, umask: 0o022 }),
-            _ => return Err(Broken::NoProtocol(Fault::NoTransferProtocol)),
-        };
-        let umask = words.next().and_then(|umask| u32::from_str_radix(umask.trim(), 8).ok()).unwrap_or(0o022);
-        Ok(Self { standing, umask: umask & 0o777 })
-    }
 }
 
 struct Push<'a, 'j, S> {
@@ -164,7 +117,9 @@ impl<S: Sink> Push<'_, '_, S> {
             self.job.landing.borrow_mut().root = Some(String::from_utf8_lossy(&to).into_owned());
         }
         if options.parents {
-            self.make_directories(parent_of(&to), true, 0o777).await?;
+            self.job.ledger.borrow_mut().touch(Touched::Asked);
+            let above = parent_of(&to);
+            self.host.make(self.line, above, &self.shown(above), true, 0o777).await?;
         }
         match source {
             LocalSource::Stdin => {
@@ -176,20 +131,6 @@ impl<S: Sink> Push<'_, '_, S> {
                 let walk = Walk::new(path, options.recursive, options.symlinks)?;
                 self.tree(walk, &to, below).await
             }
-        }
-    }
-
-    /// `mkdir`, where there is none.
-    async fn make_directories(&self, path: &[u8], all: bool, mode: u32) -> Result<(), Fault> {
-        let name = quoted(&plain(path))?;
-        let flag =
-            if all { "-p --".to_owned() } else { format!("-m {:o} --", (mode | 0o700) & !self.host.umask | 0o700) };
-        let program = [b"[ -d ", &name[..], b" ] || mkdir ", flag.as_bytes(), b" ", &name].concat();
-        self.job.ledger.borrow_mut().touch(Touched::Asked);
-        match command::sh(self.line, &program, COMMAND_BEGINS).await {
-            Some(said) if said.status == Some(0) => Ok(()),
-            Some(said) => Err(fault_of(&said.err, &self.shown(path), false)),
-            None => Err(command::nobody_answers(&self.shown(path))),
         }
     }
 
@@ -249,7 +190,8 @@ impl<S: Sink> Push<'_, '_, S> {
                             return self.one(file, meta, &item.path, to, below).await;
                         }
                         (Kind::Directory, None) => {
-                            self.make_directories(to, false, item.meta.mode).await?;
+                            self.job.ledger.borrow_mut().touch(Touched::Asked);
+                            self.host.make(self.line, to, &self.shown(to), false, item.meta.mode).await?;
                             self.job.ledger.borrow_mut().touch(Touched::Yes);
                             self.settle(&entry, Ok(Entry::new(&entry, EntryAction::Created, 0)))?;
                             talk = Some(self.scp(true, to).await?);
@@ -279,18 +221,10 @@ impl<S: Sink> Push<'_, '_, S> {
         }
         self.install(pending).await?;
         match root {
-            Some(item) if self.job.plan.options.preserve => Ok(self.last_touch(to, item.meta).await?),
+            Some(item) if self.job.plan.options.preserve => {
+                Ok(self.host.set_mode(self.line, to, &self.shown(to), item.meta.mode).await?)
+            }
             _ => Ok(()),
-        }
-    }
-
-    /// Mode and time of the directory that all goes into.
-    async fn last_touch(&self, to: &[u8], meta: Meta) -> Result<(), Fault> {
-        let program = [format!("chmod {:o} ", meta.mode & 0o777).as_bytes(), &quoted(&plain(to))?].concat();
-        match command::sh(self.line, &program, COMMAND_BEGINS).await {
-            Some(said) if said.status == Some(0) => Ok(()),
-            Some(said) => Err(fault_of(&said.err, &self.shown(to), false)),
-            None => Err(command::nobody_answers(&self.shown(to))),
         }
     }
 
@@ -414,7 +348,7 @@ impl<S: Sink> Push<'_, '_, S> {
         let mut ready = Vec::new();
         for file in pending {
             if let Some(ours) = &file.hash {
-                let theirs = command::sha256(self.line, &file.part, file.size).await;
+                let theirs = command::sha256(self.line, &file.part, file.size).await?;
                 match theirs {
                     Some(theirs) if theirs == *ours => {}
                     Some(_) => {
@@ -457,27 +391,4 @@ fn copied(file: &Pending) -> Entry {
     let mut entry = Entry::new(&file.below, EntryAction::Copied, file.size);
     entry.sha256 = file.hash.as_ref().map(command::hex);
     entry
-}
-
-fn fill(file: &mut File, chunk: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < chunk.len() {
-        match file.read(&mut chunk[filled..]) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
-}
-
-/// The protocol wants to know how long a file is before its first byte: standard input is put into a file without a name.
-fn spooled(stdin: Option<&File>) -> Result<(File, u64), Fault> {
-    let failed = |error: io::Error| local::unreadable(Path::new("standard input"), &error);
-    let mut source = stdin.ok_or_else(|| failed(io::Error::other("it is gone")))?;
-    let mut file = tempfile::tempfile().map_err(failed)?;
-    let size = io::copy(&mut source, &mut file).map_err(failed)?;
-    file.seek(SeekFrom::Start(0)).map_err(failed)?;
-    Ok((file, size))
 }

@@ -58,7 +58,8 @@ impl Talk {
             let mut sending = std::pin::pin!(writer.send(data.into()));
             loop {
                 if end.is_some() || inbox.len() > UNASKED_MAX {
-                    break false;
+                    // What was said before the end may say why.
+                    break end.is_some() && !inbox.is_empty();
                 }
                 tokio::select! {
                     biased;

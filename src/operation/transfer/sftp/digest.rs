@@ -12,7 +12,7 @@ use crate::operation::transfer::command;
 /// Of the first so many bytes of a file on the host, which has at least those.
 pub async fn of_remote<S: Sink>(work: &Work<'_, '_, S>, path: &[u8], length: u64) -> Result<[u8; 32], Fault> {
     if !work.no_hasher.get() {
-        if let Some(hash) = command::sha256(work.line(), path, length).await {
+        if let Some(hash) = command::sha256(work.line(), path, length).await? {
             return Ok(hash);
         }
         work.no_hasher.set(true);

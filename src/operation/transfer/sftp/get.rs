@@ -123,7 +123,7 @@ async fn proven<S: Sink>(
         let ours = prefix(held.into(), here).await.map_err(unreadable)?;
         // Reading it back would take as long as fetching it.
         if let Some(ours) = ours
-            && let Some(theirs) = command::sha256(work.line(), path, here).await
+            && let Some(theirs) = command::sha256(work.line(), path, here).await?
             && theirs == <[u8; 32]>::from(ours.clone().finalize())
         {
             return Ok((here, Some(ours)));
