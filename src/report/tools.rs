@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 /// The list of tools.
 pub(super) fn tools() -> Value {
-    json!([exec(), scp(), check()])
+    json!([exec(), elevated(Means::SUDO), elevated(Means::SU), scp(), check()])
 }
 
 fn exec() -> Value {
@@ -66,6 +66,51 @@ fn exec() -> Value {
             "additionalProperties": false,
         },
     })
+}
+
+/// How another user's rights are had.
+struct Means {
+    name: &'static str,
+    command: &'static str,
+    description: &'static str,
+    password: &'static str,
+    direct: bool,
+}
+
+impl Means {
+    const SUDO: Self = Self {
+        name: "ssh_sudo_exec",
+        command: "sudo-exec",
+        description: "Run one command on another machine with another user's rights, by sudo",
+        password: "sudo_password",
+        direct: true,
+    };
+    const SU: Self = Self {
+        name: "ssh_su_exec",
+        command: "su-exec",
+        description: "Run one command on another machine with another user's rights, by su",
+        password: "su_password",
+        direct: false,
+    };
+}
+
+/// `exec` with what elevation adds.
+fn elevated(means: Means) -> Value {
+    let Means { name, command, description, password, direct } = means;
+    let mut tool = exec();
+    tool["name"] = name.into();
+    tool["description"] = format!(
+        "{description}. As ssh_exec, called as: ssh-cli {command} --json [--OPTION VALUE ...] DESTINATION -- COMMAND... ; a refusal is \
+         exit 77 or 69 with `started` \"no\" and a code of its own."
+    )
+    .into();
+    let properties = &mut tool["input_schema"]["properties"];
+    properties["as"] = text("Who runs the command there (default root)");
+    properties[password] = text("Where the password is: env:NAME, file:PATH or cmd:COMMAND; never the password");
+    if direct {
+        properties["sudo_direct"] = switch("Let sudo start the program itself, without a shell");
+    }
+    tool
 }
 
 fn scp() -> Value {
