@@ -23,4 +23,7 @@ mod script;
 mod shells;
 mod stdin;
 mod streams;
+mod su;
+mod sudo;
+mod sudo_refused;
 mod usage;
