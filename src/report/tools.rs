@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 /// The list of tools.
 pub(super) fn tools() -> Value {
-    json!([exec(), elevated(Means::SUDO), elevated(Means::SU), scp(), check()])
+    json!([exec(), elevated(&Means::SUDO), elevated(&Means::SU), scp(), check()])
 }
 
 fn exec() -> Value {
@@ -95,7 +95,7 @@ impl Means {
 }
 
 /// `exec` with what elevation adds.
-fn elevated(means: Means) -> Value {
+fn elevated(means: &Means) -> Value {
     let Means { name, command, description, password, direct } = means;
     let mut tool = exec();
     tool["name"] = name.into();

@@ -50,7 +50,7 @@ fn the_password_goes_to_su_and_the_input_to_the_command() {
     let (out, err) = (format!("{}\ndata", host.other.name), "err\n");
     assert_eq!((said.stdout(), said.stderr(), &said["command"]), (out.as_str(), err, &"su-exec".into()), "{run}");
     assert!(said.warnings().is_empty(), "{run}");
-    let run = host.run("--su-password env:PW --login --env A='b  c'", "'pwd; echo $HOME $A'");
+    let run = host.run("--su-password env:PW --login --env A='b  c'", "'pwd; echo \"$HOME $A\"'");
     let home = host.other.home.display();
     assert_eq!(run.succeeded().stdout(), format!("{home}\n{home} b  c\n"), "{run}");
     let run = host.run("--su-password env:PW --cwd /usr", "printf '%s|' 'a  b' \"it's\"");

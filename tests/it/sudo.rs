@@ -92,10 +92,10 @@ fn sudo_may_be_set_up_in_many_ways() {
                 .cli(line)
                 .env("PW", sshd.account.password())
                 .env("LC_ALL", "de_DE.UTF-8")
-                .stdin(Stdin::Bytes(b"in\0put".to_vec()))
+                .stdin(Stdin::Bytes(b"input".to_vec()))
                 .run();
             let said = run.succeeded();
-            assert_eq!(said.stdout(), "root\nin\0putde_DE.UTF-8.", "{lines:?}: {run}");
+            assert_eq!(said.stdout(), "root\ninputde_DE.UTF-8.", "{lines:?}: {run}");
             assert!(!said.stderr().contains("password;"), "{lines:?}: {run}");
         }
     }
@@ -221,7 +221,7 @@ fn a_signal_to_us_reaches_it_too() {
     let tag = tag();
     let running = host.cli(&format!("sudo-exec --sudo-password env:PW DEST 'sleep {tag} & wait'")).start();
     let sleeps = format!("sleep {tag}");
-    assert!(wait::eventually(Duration::from_secs(20), || proc::pids_of(&sleeps).len() == 1));
+    assert!(wait::eventually(Duration::from_secs(20), || !proc::pids_of(&sleeps).is_empty()));
     running.signal(rustix::process::Signal::TERM);
     let run = running.finish();
     let said = run.failed(143, "interrupted");
@@ -236,8 +236,9 @@ fn a_server_without_room_for_a_second_channel_is_told_of() {
     let Some(_sudoers) = Sudoers::of(&account, &[ALL]) else { return };
     let sshd = Sshd::build().account(account).line("MaxSessions 1").start();
     let tag = tag();
-    let line =
-        format!("sudo-exec --timeout 1s --sudo-password env:PW DEST 'trap \"\" INT TERM; sleep {tag}; sleep {tag}'");
+    let line = format!(
+        "sudo-exec --timeout 1s --sudo-password env:PW DEST 'echo begun; trap \"\" INT TERM; sleep {tag}; sleep {tag}'"
+    );
     let begun = Instant::now();
     let run = sshd.cli(&line).env("PW", sshd.account.password()).run();
     let said = run.failed(76, "timeout");

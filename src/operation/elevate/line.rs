@@ -108,12 +108,13 @@ impl Line<'_> {
     }
 }
 
-/// Whether the command is in the list. A list that itself needs a password tells nothing.
-const DIRECT_LIST: &str = r#"allowed() { _sc_e=$(LC_ALL=C sudo -n -l "$@" 2>&1 >/dev/null </dev/null) && return; case $_sc_e in *password*|*authentication*) [ "$_sc_a" ] && return;; "") _sc_e="it is not in the list";; esac; printf %s "$_sc_e" >&2; exit 1; }; ready() { printf %s:%s @NONCE@ "ready;0 0;"; unset _sc_l; }; _sc_a="";"#;
+/// What both ways need. `allowed` fails where the command is not in the list; a list that itself needs a password tells nothing.
+const DIRECT_LIST: &str = r#"allowed() { _sc_e=$(LC_ALL=C sudo -n -l "$@" 2>&1 >/dev/null </dev/null) && return; case $_sc_e in *password*|*authentication*) return 1;; esac; refuse "$_sc_e"; }; refuse() { printf %s "${1:-it is not in the list}" >&2; exit 1; }; ready() { printf %s:%s @NONCE@ "ready;0 0;"; unset _sc_l; };"#;
 
-const DIRECT: &str = r#"allowed "$@"; ready; exec sudo -n "$@""#;
+/// Without a password: where the list says no word against it, sudo is not to ask either.
+const DIRECT: &str = r#"allowed "$@" || refuse "$_sc_e"; ready; exec sudo -n "$@""#;
 
 /// With a password: every sudo is a child of one shell, for without a terminal the parent is what sudo remembers a password by. It is
-/// asked for where sudo would ask, and where it remembers nothing, asked for a second time with a prompt that
-/// stands in no list of processes, since what runs then could read one and print it.
-const DIRECT_ASKED: &str = r#"LC_ALL=C sudo -n -v >/dev/null 2>&1 </dev/null || { LC_ALL=C sudo -S -p "@NONCE@:password;" -v || exit 1; _sc_a=1; }; allowed "$@"; if LC_ALL=C sudo -n -v >/dev/null 2>&1 </dev/null; then ready; sudo -n "$@"; exit $?; fi; SUDO_PROMPT=$(dd if=/dev/urandom bs=16 count=1 2>/dev/null | od -An -tx1 | tr -cd 0-9a-f); export SUDO_PROMPT; printf %s:%s @NONCE@ "again;$SUDO_PROMPT;"; unset _sc_l; sudo -S "$@"; exit $?"#;
+/// asked for where sudo would ask, by the list or else by the check of the password alone; and where it remembers nothing, asked
+/// for a second time with a prompt that stands in no list of processes, since what runs then could read one and print it.
+const DIRECT_ASKED: &str = r#"_sc_a=""; allowed "$@" || { _sc_a=1; LC_ALL=C sudo -S -p "@NONCE@:password;" -l "$@" >/dev/null || refuse; }; cached() { LC_ALL=C sudo -n -v >/dev/null 2>&1 </dev/null; }; cached || [ "$_sc_a" ] || LC_ALL=C sudo -S -p "@NONCE@:password;" -v || exit 1; if cached; then ready; sudo -n "$@"; exit $?; fi; SUDO_PROMPT=$(dd if=/dev/urandom bs=16 count=1 2>/dev/null | od -An -tx1 | tr -cd 0-9a-f); export SUDO_PROMPT; printf %s:%s @NONCE@ "again;$SUDO_PROMPT;"; unset _sc_l; sudo -S "$@"; exit $?"#;

@@ -17,7 +17,7 @@ use super::plan::{Limits, Plan, Terminal};
 use super::stop::Stopping;
 use super::waits::{at, at_once, quiet, silence, when};
 use crate::connection::Session;
-use crate::connection::channel::{ChannelEvent, ChannelReader, ChannelWriter, PtyModes};
+use crate::connection::channel::{ChannelEvent, ChannelReader, ChannelWriter, PtyModes, StopSignal};
 use crate::constants::{SLOW_LINK_BYTES_PER_SEC, START_ANSWER_SECS};
 use crate::errors::{Caught, Limit};
 use crate::model::sink::{Sink, Stream};
@@ -385,7 +385,12 @@ impl<S: Sink> Runner<'_, S> {
                 let _ = tokio::time::timeout(STUCK, self.writer.signal(signal)).await;
             }
             Some(_) => {}
-            None => self.facts.ending = Ending::GaveUp,
+            None => {
+                if self.is_out_of_reach() {
+                    let _ = tokio::time::timeout(STUCK, self.writer.signal(StopSignal::Term)).await;
+                }
+                self.facts.ending = Ending::GaveUp;
+            }
         }
     }
 }

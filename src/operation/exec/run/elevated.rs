@@ -147,14 +147,14 @@ impl<S: Sink> Runner<'_, S> {
         self.threshold.as_ref().is_some_and(|threshold| threshold.stop.is_some())
     }
 
-    /// Signals a command with other rights. True: sshd may be asked for the signal too. It reaches the program that gave the
-    /// rights, and that passes it on; but KILL would end it alone, and look like the command's end.
+    /// Signals a command with other rights. True: sshd is to be asked for the signal too, since the second channel did nothing so
+    /// far. That reaches the program that gave the rights, which passes it on to the command, though not to what the command
+    /// started; and never KILL, which would end it alone, and look like the command's end.
     pub(super) fn signal_elevated(&mut self, signal: StopSignal) -> bool {
         let session = self.session;
         let Some(threshold) = &mut self.threshold else { return true };
-        if threshold.stop.is_none()
-            && let Some(place) = threshold.gate.place()
-        {
+        let first = threshold.stop.is_none();
+        if first && let Some(place) = threshold.gate.place() {
             let (orders, signals) = mpsc::unbounded_channel();
             let reached = Arc::new(AtomicBool::new(false));
             let terminal = threshold.terminal != Terminal::No;
@@ -162,11 +162,18 @@ impl<S: Sink> Runner<'_, S> {
             let work = stopper.run(session, signals, Arc::clone(&reached));
             threshold.stop = Some(Stop { orders, reached, work: Some(Box::pin(work)) });
         }
-        if let Some(stop) = &threshold.stop {
-            // Whether it was reached is asked at the end.
+        let reached = threshold.stop.as_ref().is_some_and(|stop| {
+            // One that is gone is not reached.
             let _ = stop.orders.send(signal);
-        }
-        signal != StopSignal::Kill
+            first || stop.reached.load(Ordering::Relaxed)
+        });
+        signal != StopSignal::Kill && !reached
+    }
+
+    /// Nothing is left to do for a command with other rights but what sshd can: true where the second channel did nothing.
+    pub(super) fn is_out_of_reach(&self) -> bool {
+        let stop = self.threshold.as_ref().and_then(|threshold| threshold.stop.as_ref());
+        stop.is_some_and(|stop| !stop.reached.load(Ordering::Relaxed))
     }
 
     /// Writes down what the threshold knows.
