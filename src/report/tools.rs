@@ -96,7 +96,7 @@ impl Means {
 
 /// `exec` with what elevation adds.
 fn elevated(means: &Means) -> Value {
-    let Means { name, command, description, password, direct } = means;
+    let &Means { name, command, description, password, direct } = means;
     let mut tool = exec();
     tool["name"] = name.into();
     tool["description"] = format!(
