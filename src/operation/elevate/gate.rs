@@ -92,7 +92,14 @@ struct Ear {
 impl Gate {
     /// For one channel, whose words have this nonce.
     pub fn new(elevated: &Elevated, nonce: &str) -> Self {
-        let ear = || Ear { scanner: Scanner::of(nonce, &WORDS), begun: false, said: Vec::new(), line: 0, answered_at: None, detail: None };
+        let ear = || Ear {
+            scanner: Scanner::of(nonce, &WORDS),
+            begun: false,
+            said: Vec::new(),
+            line: 0,
+            answered_at: None,
+            detail: None,
+        };
         Self {
             method: elevated.method,
             password: elevated.password.clone(),
@@ -259,7 +266,8 @@ impl Gate {
         let ear = &mut self.streams[index(stream)];
         let begin = ear.said.len();
         ear.said.extend_from_slice(&data);
-        if let Some(at) = ear.said[begin.saturating_sub(prompt.len())..].windows(prompt.len()).position(|w| w == prompt) {
+        if let Some(at) = ear.said[begin.saturating_sub(prompt.len())..].windows(prompt.len()).position(|w| w == prompt)
+        {
             let at = begin.saturating_sub(prompt.len()) + at;
             let rest = Bytes::from(ear.said.split_off(at).split_off(prompt.len()));
             let rest = if rest.starts_with(SUDO_RS_AFTER) { rest.slice(SUDO_RS_AFTER.len()..) } else { rest };
@@ -269,7 +277,10 @@ impl Gate {
             self.open(seen);
             seen.rest = rest;
         } else if ear.said.len() > DIALOGUE_BYTES
-            || ear.said.split_inclusive(|byte| *byte == b'\n').any(|line| line.ends_with(b"\n") && !line.starts_with(b"sudo"))
+            || ear
+                .said
+                .split_inclusive(|byte| *byte == b'\n')
+                .any(|line| line.ends_with(b"\n") && !line.starts_with(b"sudo"))
         {
             self.open(seen);
         }
@@ -300,13 +311,15 @@ impl Gate {
         let mut said = std::mem::take(&mut ear.said);
         ear.line = 0;
         if let Some(at) = ear.answered_at.take() {
-            let length = [&b"\r\n"[..], b"\n"].into_iter().find(|end| said[at..].starts_with(end)).map_or(0, <[u8]>::len);
+            let length =
+                [&b"\r\n"[..], b"\n"].into_iter().find(|end| said[at..].starts_with(end)).map_or(0, <[u8]>::len);
             said.drain(at..at + length);
         }
         if self.dialogue.prompts > 0 && self.method == Method::Sudo {
             without(&mut said, &[SUDO_RS_BEFORE, SUDO_RS_AFTER].concat());
         }
-        if let Some(password) = self.password.as_ref().filter(|password| self.dialogue.answered && !password.is_empty()) {
+        if let Some(password) = self.password.as_ref().filter(|password| self.dialogue.answered && !password.is_empty())
+        {
             let mut line = password.expose().to_vec();
             for end in [&b"\r\n"[..], b"\n", b""] {
                 line.truncate(password.expose().len());
@@ -346,6 +359,7 @@ fn without(text: &mut Vec<u8>, part: &[u8]) {
 /// A line that is not ended and asks for a password. PAM modules choose the words (in English, since the locale is set), so
 /// these are the ones that all have in common.
 fn is_prompt(line: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(line.get(..PROMPT_BYTES.min(line.len())).unwrap_or_default()).to_ascii_lowercase();
+    let text =
+        String::from_utf8_lossy(line.get(..PROMPT_BYTES.min(line.len())).unwrap_or_default()).to_ascii_lowercase();
     line.len() <= PROMPT_BYTES && text.contains("password") && text.trim_end().ends_with(':')
 }

@@ -29,8 +29,8 @@ const LOCALE: &str = r#"if [ "${LC_ALL-}" = C ]; then if [ -n "${1-}" ]; then LC
 /// Says that the rights are there, and under which numbers.
 const READY: &str = r#"read -r _sc_x _sc_x _sc_x _sc_x _sc_g _sc_x 2>/dev/null </proc/$$/stat || _sc_g=$(ps -o pgid= -p $$ 2>/dev/null); printf %s:%s @NONCE@ "ready;$$ ${_sc_g:-0};""#;
 
-/// Ends a group: reads the names of signals, a line each, and says when each was sent.
-const STOP: &str = r#"while read -r s; do @KILL@ 2>/dev/null; printf %s:%s @NONCE@ "sent;"; done"#;
+/// Ends a group: reads the names of signals, a line each, and says when nothing of it is left.
+const STOP: &str = r#"while read -r s; do @KILL@ 2>/dev/null; i=0; while [ $i -lt 8 ]; do @LOOK@ 2>/dev/null || { printf %s:%s @NONCE@ "gone;"; exit 0; }; i=$((i+1)); sleep 0.1 2>/dev/null || sleep 1; done; done"#;
 
 /// What comes before the program.
 const BEFORE: &str = r#"command -v @METHOD@ >/dev/null 2>&1 || { printf %s:%s @NONCE@ "absent;"; exit 127; }; _sc_l=${LC_ALL-}; export _sc_l; printf %s:%s @NONCE@ "next;"; printf %s:%s @NONCE@ "next;" >&2;"#;
@@ -74,19 +74,23 @@ impl Line<'_> {
 
     /// The request that stops what runs in this place.
     pub fn stop(&self, place: Place) -> Result<Vec<u8>, shlex::QuoteError> {
-        let kill = match place {
-            Place { pid, group } if group > 1 => format!("kill -s $s -- -{group} || kill -s $s {pid}"),
-            Place { pid, .. } => format!("kill -s $s {pid}"),
+        let whom = match place {
+            Place { group, .. } if group > 1 => format!("-- -{group}"),
+            Place { pid, .. } => pid.to_string(),
         };
-        self.request(&self.fill(&STOP.replace("@KILL@", &kill)))
+        let text =
+            STOP.replace("@KILL@", &format!("kill -s $s {whom}")).replace("@LOOK@", &format!("kill -s 0 {whom}"));
+        self.request(&self.fill(&text))
     }
 
     /// The request for a command that sudo itself starts. Whether it would is asked first, in words that do not start
     /// anything; so the command's own words are not taken for sudo's.
     pub fn direct(&self, argv: &[OsString]) -> Result<Vec<u8>, shlex::QuoteError> {
         let user = OsString::from(&self.elevated.user);
-        let words: Vec<&OsStr> =
-            [OsStr::new("-u"), &user, OsStr::new("--")].into_iter().chain(argv.iter().map(OsString::as_os_str)).collect();
+        let words: Vec<&OsStr> = [OsStr::new("-u"), &user, OsStr::new("--")]
+            .into_iter()
+            .chain(argv.iter().map(OsString::as_os_str))
+            .collect();
         let words = String::from_utf8_lossy(&shell::join(&words)?).into_owned();
         let before = self.fill(&BEFORE.replace("@METHOD@", "sudo"));
         let rest = self.fill(if self.elevated.password.is_some() { DIRECT_ASKED } else { DIRECT });
@@ -106,12 +110,13 @@ impl Line<'_> {
     }
 }
 
-/// Whether the command is in the list. A list that itself needs a password tells nothing.
-const DIRECT_LIST: &str = r#"allowed() { _sc_e=$(LC_ALL=C sudo -n -l "$@" 2>&1 >/dev/null </dev/null) && return; case $_sc_e in *password*|*authentication*) [ "$_sc_a" ] && return;; "") _sc_e="it is not in the list";; esac; printf %s "$_sc_e" >&2; exit 1; }; ready() { printf %s:%s @NONCE@ "ready;0 0;"; unset _sc_l; }; _sc_a="";"#;
+/// What both ways need. `allowed` fails where the command is not in the list; a list that itself needs a password tells nothing.
+const DIRECT_LIST: &str = r#"allowed() { _sc_e=$(LC_ALL=C sudo -n -l "$@" 2>&1 >/dev/null </dev/null) && return; case $_sc_e in *password*|*authentication*) return 1;; esac; refuse "$_sc_e"; }; refuse() { printf %s "${1:-it is not in the list}" >&2; exit 1; }; ready() { printf %s:%s @NONCE@ "ready;0 0;"; unset _sc_l; };"#;
 
-const DIRECT: &str = r#"allowed "$@"; ready; exec sudo -n "$@""#;
+/// Without a password: where the list says no word against it, sudo is not to ask either.
+const DIRECT: &str = r#"allowed "$@" || refuse "$_sc_e"; ready; exec sudo -n "$@""#;
 
 /// With a password: every sudo is a child of one shell, for without a terminal the parent is what sudo remembers a password by. It is
-/// asked for where sudo would ask, and where it remembers nothing, asked for a second time with a prompt that
-/// stands in no list of processes, since what runs then could read one and print it.
-const DIRECT_ASKED: &str = r#"LC_ALL=C sudo -n -v >/dev/null 2>&1 </dev/null || { LC_ALL=C sudo -S -p "@NONCE@:password;" -v || exit 1; _sc_a=1; }; allowed "$@"; if LC_ALL=C sudo -n -v >/dev/null 2>&1 </dev/null; then ready; sudo -n "$@"; exit $?; fi; SUDO_PROMPT=$(dd if=/dev/urandom bs=16 count=1 2>/dev/null | od -An -tx1 | tr -cd 0-9a-f); export SUDO_PROMPT; printf %s:%s @NONCE@ "again;$SUDO_PROMPT;"; unset _sc_l; sudo -S "$@"; exit $?"#;
+/// asked for where sudo would ask, by the list or else by the check of the password alone; and where it remembers nothing, asked
+/// for a second time with a prompt that stands in no list of processes, since what runs then could read one and print it.
+const DIRECT_ASKED: &str = r#"_sc_a=""; allowed "$@" || { _sc_a=1; LC_ALL=C sudo -S -p "@NONCE@:password;" -l "$@" >/dev/null || refuse; }; cached() { LC_ALL=C sudo -n -v >/dev/null 2>&1 </dev/null; }; cached || [ "$_sc_a" ] || LC_ALL=C sudo -S -p "@NONCE@:password;" -v || exit 1; if cached; then ready; sudo -n "$@"; exit $?; fi; SUDO_PROMPT=$(dd if=/dev/urandom bs=16 count=1 2>/dev/null | od -An -tx1 | tr -cd 0-9a-f); export SUDO_PROMPT; printf %s:%s @NONCE@ "again;$SUDO_PROMPT;"; unset _sc_l; sudo -S "$@"; exit $?"#;

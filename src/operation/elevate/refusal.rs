@@ -115,8 +115,7 @@ fn in_short(line: &str) -> String {
 }
 
 fn all(dialogue: &Dialogue) -> String {
-    let lines: Vec<String> =
-        dialogue.words.lines().map(in_short).filter(|line| !line.is_empty()).collect();
+    let lines: Vec<String> = dialogue.words.lines().map(in_short).filter(|line| !line.is_empty()).collect();
     match lines.as_slice() {
         [] => "it ended without a word".to_owned(),
         lines => lines.join("; "),
@@ -128,8 +127,13 @@ mod tests {
     use super::*;
 
     fn told(method: Method, given: bool, prompts: u32, words: &str) -> Fault {
-        let dialogue =
-            Dialogue { begun: true, prompts, answered: given && prompts > 0, words: words.into(), ..Dialogue::default() };
+        let dialogue = Dialogue {
+            begun: true,
+            prompts,
+            answered: given && prompts > 0,
+            words: words.into(),
+            ..Dialogue::default()
+        };
         let asked = Asked { method, user: "root".into(), login: "u".into(), given, direct: false };
         refusal(&dialogue, &asked).unwrap()
     }
@@ -168,14 +172,14 @@ mod tests {
         assert_eq!(su(true, 0, "su: Authentication failure\n"), Fault::SuNotPermitted { problem });
         let problem = "Permission denied".to_owned();
         assert_eq!(su(true, 1, "su: Permission denied\n"), Fault::SuNotPermitted { problem });
-        let expired = "Your account has expired; please contact your system administrator.\nsu: Authentication failure\n";
+        let expired =
+            "Your account has expired; please contact your system administrator.\nsu: Authentication failure\n";
         assert_eq!(su(true, 1, expired), Fault::AccountExpired { user: "root".into() });
     }
 
     #[test]
     fn what_never_ran_refused_nothing() {
-        let asked =
-            Asked { method: Method::Sudo, user: "root".into(), login: "u".into(), given: true, direct: false };
+        let asked = Asked { method: Method::Sudo, user: "root".into(), login: "u".into(), given: true, direct: false };
         assert_eq!(refusal(&Dialogue::default(), &asked), None);
         let absent = Dialogue { absent: true, ..Dialogue::default() };
         assert_eq!(refusal(&absent, &asked), Some(Fault::SudoNotFound));

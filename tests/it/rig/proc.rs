@@ -42,7 +42,10 @@ pub fn anything_runs(part: &str) -> bool {
 
 /// The processes with this in their command line, as anybody.
 pub fn pids_of(part: &str) -> Vec<i32> {
-    pids().into_iter().filter(|pid| command_line(*pid).is_some_and(|line| line.contains(part) && !line.contains("ssh-cli"))).collect()
+    pids()
+        .into_iter()
+        .filter(|pid| command_line(*pid).is_some_and(|line| line.contains(part) && !line.contains("ssh-cli")))
+        .collect()
 }
 
 /// The command lines of all that have this in their arguments or in their environment, as anybody; we must be root to see all.
