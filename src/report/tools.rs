@@ -4,7 +4,47 @@ use serde_json::{Value, json};
 
 /// The list of tools.
 pub(super) fn tools() -> Value {
-    json!([exec(), elevated(&Means::SUDO), elevated(&Means::SU), scp(), check()])
+    json!([exec(), sudo_exec(), su_exec(), scp(), check()])
+}
+
+/// What runs as another user has every property of `exec`, and some of its own.
+fn elevated(name: &str, description: &str, own: &[(&str, Value)]) -> Value {
+    let mut tool = exec();
+    tool["name"] = json!(name);
+    tool["description"] = json!(description);
+    for (property, schema) in own {
+        tool["input_schema"]["properties"][*property] = schema.clone();
+    }
+    tool
+}
+
+fn sudo_exec() -> Value {
+    let description = "Run one command on another machine with another user's rights, through its sudo. Called as ssh_exec, with \
+        sudo-exec for exec. Give sudo_password only where sudo asks for one; it is sent once, and only when sudo asks. \
+        error.code names the refusal: sudo_password_required, sudo_password_wrong, sudo_not_permitted, sudo_requires_tty (add pty), \
+        sudo_not_found, account_expired; nothing ran then.";
+    let own = [
+        ("as", text("Who runs the command (default root)")),
+        (
+            "sudo_password",
+            text("Where the password for sudo is: env:NAME, file:PATH or cmd:COMMAND; never the password"),
+        ),
+        ("sudo_direct", switch("Let sudo start the program itself, where it permits one program and no shell")),
+        ("pty", switch("Ask for a terminal there; both streams become one")),
+    ];
+    elevated("ssh_sudo_exec", description, &own)
+}
+
+fn su_exec() -> Value {
+    let description = "Run one command on another machine with another user's rights, through its su. Called as ssh_exec, with \
+        su-exec for exec. The password is that of the user of as; it is sent once, and only when su asks. error.code names the \
+        refusal: su_password_required, su_password_wrong, su_not_permitted, su_not_found, account_expired; nothing ran then.";
+    let own = [
+        ("as", text("Who runs the command (default root)")),
+        ("su_password", text("Where that user's password is: env:NAME, file:PATH or cmd:COMMAND; never the password")),
+        ("pty", switch("Ask for a terminal there; both streams become one")),
+    ];
+    elevated("ssh_su_exec", description, &own)
 }
 
 fn exec() -> Value {
@@ -66,51 +106,6 @@ fn exec() -> Value {
             "additionalProperties": false,
         },
     })
-}
-
-/// How another user's rights are had.
-struct Means {
-    name: &'static str,
-    command: &'static str,
-    description: &'static str,
-    password: &'static str,
-    direct: bool,
-}
-
-impl Means {
-    const SUDO: Self = Self {
-        name: "ssh_sudo_exec",
-        command: "sudo-exec",
-        description: "Run one command on another machine with another user's rights, by sudo",
-        password: "sudo_password",
-        direct: true,
-    };
-    const SU: Self = Self {
-        name: "ssh_su_exec",
-        command: "su-exec",
-        description: "Run one command on another machine with another user's rights, by su",
-        password: "su_password",
-        direct: false,
-    };
-}
-
-/// `exec` with what elevation adds.
-fn elevated(means: &Means) -> Value {
-    let &Means { name, command, description, password, direct } = means;
-    let mut tool = exec();
-    tool["name"] = name.into();
-    tool["description"] = format!(
-        "{description}. As ssh_exec, called as: ssh-cli {command} --json [--OPTION VALUE ...] DESTINATION -- COMMAND... ; a refusal is \
-         exit 77 or 69 with `started` \"no\" and a code of its own."
-    )
-    .into();
-    let properties = &mut tool["input_schema"]["properties"];
-    properties["as"] = text("Who runs the command there (default root)");
-    properties[password] = text("Where the password is: env:NAME, file:PATH or cmd:COMMAND; never the password");
-    if direct {
-        properties["sudo_direct"] = switch("Let sudo start the program itself, without a shell");
-    }
-    tool
 }
 
 fn scp() -> Value {

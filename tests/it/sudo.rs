@@ -172,7 +172,7 @@ fn nobody_else_sees_the_password() {
         let sleeps = format!("sleep {tag}");
         assert!(wait::eventually(Duration::from_secs(20), || proc::anything_runs(&sleeps)));
         running.look();
-        assert_eq!(proc::whoever_shows(&secret), [String::new(); 0]);
+        assert_eq!(proc::whoever_shows(&secret), Vec::<String>::new());
         running.signal(rustix::process::Signal::TERM);
         let run = running.finish();
         run.never_shows(&secret);

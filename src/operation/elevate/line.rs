@@ -29,8 +29,8 @@ const LOCALE: &str = r#"if [ "${LC_ALL-}" = C ]; then if [ -n "${1-}" ]; then LC
 /// Says that the rights are there, and under which numbers.
 const READY: &str = r#"read -r _sc_x _sc_x _sc_x _sc_x _sc_g _sc_x 2>/dev/null </proc/$$/stat || _sc_g=$(ps -o pgid= -p $$ 2>/dev/null); printf %s:%s @NONCE@ "ready;$$ ${_sc_g:-0};""#;
 
-/// Ends a group: reads the names of signals, a line each, and says when each was sent.
-const STOP: &str = r#"while read -r s; do @KILL@ 2>/dev/null; printf %s:%s @NONCE@ "sent;"; done"#;
+/// Ends a group: reads the names of signals, a line each, and says when nothing of it is left.
+const STOP: &str = r#"while read -r s; do @KILL@ 2>/dev/null; i=0; while [ $i -lt 8 ]; do @LOOK@ 2>/dev/null || { printf %s:%s @NONCE@ "gone;"; exit 0; }; i=$((i+1)); sleep 0.1 2>/dev/null || sleep 1; done; done"#;
 
 /// What comes before the program.
 const BEFORE: &str = r#"command -v @METHOD@ >/dev/null 2>&1 || { printf %s:%s @NONCE@ "absent;"; exit 127; }; _sc_l=${LC_ALL-}; export _sc_l; printf %s:%s @NONCE@ "next;"; printf %s:%s @NONCE@ "next;" >&2;"#;
@@ -74,11 +74,13 @@ impl Line<'_> {
 
     /// The request that stops what runs in this place.
     pub fn stop(&self, place: Place) -> Result<Vec<u8>, shlex::QuoteError> {
-        let kill = match place {
-            Place { pid, group } if group > 1 => format!("kill -s $s -- -{group} || kill -s $s {pid}"),
-            Place { pid, .. } => format!("kill -s $s {pid}"),
+        let whom = match place {
+            Place { group, .. } if group > 1 => format!("-- -{group}"),
+            Place { pid, .. } => pid.to_string(),
         };
-        self.request(&self.fill(&STOP.replace("@KILL@", &kill)))
+        let text =
+            STOP.replace("@KILL@", &format!("kill -s $s {whom}")).replace("@LOOK@", &format!("kill -s 0 {whom}"));
+        self.request(&self.fill(&text))
     }
 
     /// The request for a command that sudo itself starts. Whether it would is asked first, in words that do not start

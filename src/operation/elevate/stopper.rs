@@ -19,9 +19,9 @@ use crate::operation::exec::marker::{Scanner, Word};
 /// How long a server may take to open the channel.
 const OPENING: Duration = Duration::from_secs(3);
 
-const SENT: [Word<()>; 1] = [(b"sent;", ())];
+const GONE: [Word<()>; 1] = [(b"gone;", ())];
 
-/// What has to be stopped, and how it was reached.
+/// What has to be stopped, and how it is reached.
 #[derive(Clone, Debug)]
 pub struct Stopper {
     /// By whom and as whom.
@@ -33,9 +33,9 @@ pub struct Stopper {
 }
 
 impl Stopper {
-    /// Passes the signals on until there are no more. `reached` becomes true when one was sent there.
-    pub async fn run(self, session: &Session, signals: mpsc::UnboundedReceiver<StopSignal>, reached: Arc<AtomicBool>) {
-        if self.pass_on(session, signals, &reached).await.is_err() {
+    /// Passes the signals on until there are no more. `is_gone` becomes true when nothing is left of the group.
+    pub async fn run(self, session: &Session, signals: mpsc::UnboundedReceiver<StopSignal>, is_gone: Arc<AtomicBool>) {
+        if self.pass_on(session, signals, &is_gone).await.is_err() {
             log::info!("the second channel ended");
         }
     }
@@ -44,7 +44,7 @@ impl Stopper {
         &self,
         session: &Session,
         mut signals: mpsc::UnboundedReceiver<StopSignal>,
-        reached: &AtomicBool,
+        is_gone: &AtomicBool,
     ) -> Result<(), SessionEnded> {
         let nonce = &self.elevated.stop_nonce;
         let line = Line { elevated: &self.elevated, nonce, login: false };
@@ -62,7 +62,7 @@ impl Stopper {
         }
         writer.exec(&request).await?;
         let mut gate = Gate::new(&self.elevated, nonce);
-        let mut sent = Scanner::of(nonce, &SENT);
+        let mut gone = Scanner::of(nonce, &GONE);
         loop {
             tokio::select! {
                 event = reader.next() => match event {
@@ -75,9 +75,10 @@ impl Stopper {
                             seen.rest
                         };
                         if stream == Stream::Stdout {
-                            sent.pass(rest);
-                            if sent.take().is_some() {
-                                reached.store(true, Ordering::Relaxed);
+                            gone.pass(rest);
+                            if gone.take().is_some() {
+                                is_gone.store(true, Ordering::Relaxed);
+                                return Ok(());
                             }
                         }
                     }

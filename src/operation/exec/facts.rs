@@ -96,8 +96,8 @@ pub struct Facts {
     pub aside: Opening,
     /// In an elevated run, what became of the program that gives the rights.
     pub dialogue: Option<Dialogue>,
-    /// In an elevated run, the command's whole group was signalled with its own rights.
-    pub stop_reached: bool,
+    /// In an elevated run that we stopped: nothing is left of the command's group of processes.
+    pub group_gone: bool,
     /// The beginning of standard output.
     pub stdout_opening: Opening,
     /// The beginning of standard error.

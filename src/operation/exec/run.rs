@@ -144,11 +144,11 @@ impl<S: Sink> Runner<'_, S> {
         let parts = Feed { prelude: plan.prelude, due, input: plan.input, pty: plan.terminal == Terminal::Asked };
         let mut feeder = tokio::spawn(feed(Arc::clone(&self.writer), parts));
         let mut feeding = true;
-        while self.facts.ending == Ending::Open && !self.complete() {
+        while !self.is_over() {
             let stop_at = self.stopping.as_ref().map(Stopping::next_at);
             let limit_at = self.limit.map(|(at, ..)| at);
             tokio::select! {
-                event = self.reader.next() => self.take(event).await,
+                event = self.reader.next(), if self.facts.ending == Ending::Open => self.take(event).await,
                 Some(signal) = self.signals.recv() => self.signalled(signal).await,
                 () = at(limit_at), if self.stopping.is_none() => self.limit_is_over().await,
                 () = when(&mut self.answer), if self.answer.is_some() => self.unanswered().await,
@@ -170,9 +170,13 @@ impl<S: Sink> Runner<'_, S> {
         }
     }
 
-    /// The command has ended and everything it wrote is here.
-    fn complete(&self) -> bool {
-        self.facts.refused || (self.facts.ended() && self.facts.eof)
+    /// The command has ended and everything it wrote is here, or nothing more can be seen of it.
+    fn is_over(&self) -> bool {
+        match self.facts.ending {
+            Ending::Open | Ending::Closed if self.is_being_stopped() => false,
+            Ending::Open => self.facts.refused || (self.facts.ended() && self.facts.eof),
+            _ => true,
+        }
     }
 
     async fn take(&mut self, event: ChannelEvent) {
@@ -293,7 +297,7 @@ impl<S: Sink> Runner<'_, S> {
                     self.stop(StopCause::Output(error)).await;
                 }
             }
-            // From here on: somebody holds our output up. Nothing else can be read meanwhile, so these come first.
+            // Somebody holds our output up. Nothing else can be read meanwhile, so these come first.
             Some(signal) = self.signals.recv() => {
                 self.discard = true;
                 self.signalled(signal).await;

@@ -177,9 +177,9 @@ fn conclude(facts: &Facts, terms: &Terms, started: Started, warnings: &mut Vec<W
 
 /// We stopped it: seen to end, with both streams, or not.
 fn stopped(facts: &Facts, cause: &StopCause, started: Started) -> (Outcome, Option<Fault>) {
-    // The end of the program that gave the rights says nothing of what it started, unless that was reached.
-    let reached = facts.dialogue.is_none() || facts.stop_reached;
-    let confirmed = facts.ended() && facts.drained() && reached;
+    // The end of the program that gave the rights says nothing of what it started.
+    let gone = facts.dialogue.is_none() || facts.group_gone;
+    let confirmed = facts.ended() && facts.drained() && gone;
     let outcome = match (started, confirmed) {
         (Started::No, _) => Outcome::NotStarted,
         (_, true) => Outcome::Stopped,

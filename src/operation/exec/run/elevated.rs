@@ -31,7 +31,7 @@ pub(super) struct Threshold<'a> {
 /// The second channel.
 struct Stop<'a> {
     orders: mpsc::UnboundedSender<StopSignal>,
-    reached: Arc<AtomicBool>,
+    is_gone: Arc<AtomicBool>,
     work: Option<Pin<Box<dyn Future<Output = ()> + Send + 'a>>>,
 }
 
@@ -147,39 +147,46 @@ impl<S: Sink> Runner<'_, S> {
         self.threshold.as_ref().is_some_and(|threshold| threshold.stop.is_some())
     }
 
-    /// Signals a command with other rights. True: sshd is to be asked for the signal too, since the second channel did nothing so
-    /// far. That reaches the program that gave the rights, which passes it on to the command, though not to what the command
+    /// Signals a command with other rights. True: sshd is to be asked for the signal too, since there is no second
+    /// channel (any more). That reaches the program that gave the rights, which passes it on to the command, though not to what the command
     /// started; and never KILL, which would end it alone, and look like the command's end.
     pub(super) fn signal_elevated(&mut self, signal: StopSignal) -> bool {
         let session = self.session;
         let Some(threshold) = &mut self.threshold else { return true };
-        let first = threshold.stop.is_none();
-        if first && let Some(place) = threshold.gate.place() {
+        if threshold.stop.is_none()
+            && let Some(place) = threshold.gate.place()
+        {
             let (orders, signals) = mpsc::unbounded_channel();
-            let reached = Arc::new(AtomicBool::new(false));
+            let is_gone = Arc::new(AtomicBool::new(false));
             let terminal = threshold.terminal != Terminal::No;
             let stopper = Stopper { elevated: threshold.elevated.clone(), place, terminal };
-            let work = stopper.run(session, signals, Arc::clone(&reached));
-            threshold.stop = Some(Stop { orders, reached, work: Some(Box::pin(work)) });
+            let work = stopper.run(session, signals, Arc::clone(&is_gone));
+            threshold.stop = Some(Stop { orders, is_gone, work: Some(Box::pin(work)) });
         }
-        let reached = threshold.stop.as_ref().is_some_and(|stop| {
-            // One that is gone is not reached.
+        let works = threshold.stop.as_ref().is_some_and(|stop| {
+            // One that is over takes none.
             let _ = stop.orders.send(signal);
-            first || stop.reached.load(Ordering::Relaxed)
+            stop.work.is_some()
         });
-        signal != StopSignal::Kill && !reached
+        signal != StopSignal::Kill && !works
     }
 
-    /// Nothing is left to do for a command with other rights but what sshd can: true where the second channel did nothing.
+    /// The second channel still works at it: the end of the program that gave the rights is not the end.
+    pub(super) fn is_being_stopped(&self) -> bool {
+        let stop = self.threshold.as_ref().and_then(|threshold| threshold.stop.as_ref());
+        stop.is_some_and(|stop| stop.work.is_some())
+    }
+
+    /// It is not seen to be gone: what sshd can do is all that is left.
     pub(super) fn is_out_of_reach(&self) -> bool {
         let stop = self.threshold.as_ref().and_then(|threshold| threshold.stop.as_ref());
-        stop.is_some_and(|stop| !stop.reached.load(Ordering::Relaxed))
+        stop.is_some_and(|stop| !stop.is_gone.load(Ordering::Relaxed))
     }
 
     /// Writes down what the threshold knows.
     pub(super) fn leave(&mut self) {
         if let Some(threshold) = self.threshold.take() {
-            self.facts.stop_reached = threshold.stop.is_some_and(|stop| stop.reached.load(Ordering::Relaxed));
+            self.facts.group_gone = threshold.stop.is_some_and(|stop| stop.is_gone.load(Ordering::Relaxed));
             self.facts.dialogue = Some(threshold.gate.end());
         }
     }
