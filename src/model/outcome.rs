@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::check::Check;
+use super::operation::OperationFacts;
 use super::timing::Timing;
 use crate::effect::Effect;
 
@@ -181,6 +182,8 @@ pub struct Finished {
     pub held_open: bool,
     /// What `check` found out.
     pub check: Option<Check>,
+    /// The keyed operation, where a key was given.
+    pub operation: Option<OperationFacts>,
 }
 
 impl Finished {
@@ -198,6 +201,7 @@ impl Finished {
             timing: Timing::default(),
             held_open: false,
             check: None,
+            operation: None,
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::constants::AGENT_RETRY_MAX_RETRIES;
 use crate::effect::Effect;
 use crate::errors::{SshCliError, exit_codes};
 use crate::model::check::Check;
+use crate::model::operation::OperationFacts;
 use crate::model::outcome::{Class, Finished, Outcome, Phase, Started, TargetDetail, TargetFacts, Warning};
 use crate::model::request::OutputOptions;
 use crate::model::timing::Timing;
@@ -48,7 +49,7 @@ pub struct Envelope {
     /// How to run the same line again, where that is safe.
     pub retry: Option<RetryObject>,
     /// The keyed operation, where a key was given.
-    pub operation: Option<Operation>,
+    pub operation: Option<OperationFacts>,
     /// Worth saying, and no failure.
     pub warnings: Vec<Warning>,
     /// Who was called; null where the command line names nobody.
@@ -111,23 +112,6 @@ pub enum RetryAdvice {
     RetryWithSameKey,
     /// Run the same line again to collect what it is still doing.
     Collect,
-}
-
-/// A keyed operation.
-#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Operation {
-    /// Its key.
-    pub key: String,
-    /// How it stands.
-    pub state: String,
-    /// What is told is a recorded completion.
-    pub replayed: bool,
-    /// This call followed an operation that another one had started.
-    pub attached: bool,
-    /// When it was completed, in RFC 3339.
-    pub completed_at: Option<String>,
-    /// Which call ran it.
-    pub origin: Option<String>,
 }
 
 /// Both streams.
@@ -197,7 +181,7 @@ impl EnvelopeInput<'_> {
                 max_retries: AGENT_RETRY_MAX_RETRIES,
                 delay_ms: u64::try_from(retry_delay.as_millis()).unwrap_or(u64::MAX),
             }),
-            operation: None,
+            operation: finished.operation.clone(),
             warnings: all_warnings(&finished.warnings, captured.warnings),
             target: target(&finished.target, in_full),
             attempts: finished.attempts,
