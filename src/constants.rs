@@ -61,3 +61,18 @@ pub const RETRY_CAP_RETRIES: u32 = 10;
 
 /// Retries: the longest wait that can be asked for.
 pub const RETRY_CAP_DELAY_MS: u64 = 60_000;
+
+/// How long a host remembers a key after its operation was over.
+pub const RECEIPT_KEEP_DAYS: u64 = 90;
+
+/// What two clocks may differ by, each off by a day, before a host may already have forgotten what we take it to remember.
+pub const RECEIPT_CLOCK_MARGIN_DAYS: u64 = 2;
+
+/// How long our own record of an operation that is over is kept: longer than the host's, which it has to outlive.
+pub const JOURNAL_KEEP_DAYS: u64 = 120;
+
+/// How long another process may hold the journal before this one gives up. It is never held over the network.
+pub const JOURNAL_BUSY_MS: u64 = 5000;
+
+/// The most of a command's text that is recorded; its fingerprint covers all of it.
+pub const JOURNAL_COMMAND_MAX_BYTES: usize = 16 * 1024;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Module → what it may import of ours.
-const LAYERS: [(&str, &[&str]); 16] = [
+const LAYERS: [(&str, &[&str]); 17] = [
     ("constants", &[]),
     ("effect", &[]),
     ("secret", &[]),
@@ -17,20 +17,34 @@ const LAYERS: [(&str, &[&str]); 16] = [
     ("retry", &["effect", "errors", "constants"]),
     ("cli", &["model", "effect", "errors", "secret", "constants"]),
     ("report", &["model", "effect", "errors", "secret", "constants"]),
+    ("journal", &["model", "effect", "errors", "constants"]),
     ("target", &["model", "errors", "secret", "constants"]),
     ("connection", &["target", "model", "errors", "secret", "constants"]),
     ("operation", &["connection", "model", "errors", "secret", "shell", "constants"]),
     (
         "flow",
-        &["operation", "connection", "target", "retry", "model", "effect", "errors", "secret", "shell", "constants"],
+        &[
+            "operation",
+            "connection",
+            "target",
+            "journal",
+            "retry",
+            "model",
+            "effect",
+            "errors",
+            "secret",
+            "shell",
+            "constants",
+        ],
     ),
     ("lib", &["cli", "flow", "report", "model", "errors", "effect", "retry", "signals", "logging"]),
 ];
 
 /// Crate → the only modules that may name it.
-const FENCES: [(&str, &[&str]); 6] = [
+const FENCES: [(&str, &[&str]); 7] = [
     ("clap", &["cli"]),
     ("russh", &["connection"]),
+    ("rusqlite", &["journal"]),
     ("rpassword", &["target"]),
     ("socket2", &["connection"]),
     ("dns_lookup", &["connection"]),

@@ -162,6 +162,26 @@ name! {
     AttemptId, "1 to 32 lower-case letters and digits", 1..=32, |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'z')
 }
 
+impl KeyHash {
+    /// The first half of a SHA-256.
+    pub fn of_digest(digest: [u8; 32]) -> Self {
+        Self(hex(&digest[..16]))
+    }
+}
+
+impl Fingerprint {
+    /// All of a SHA-256.
+    pub fn of_digest(digest: [u8; 32]) -> Self {
+        Self(hex(&digest))
+    }
+}
+
+/// Lower-case hex digits, two for each byte.
+pub fn hex(bytes: &[u8]) -> String {
+    let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or_default();
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,6 +215,7 @@ mod tests {
         assert!(serde_json::from_str::<KeyHash>("\"../../etc/passwd\"").is_err());
         assert!("0123456789abcdef0123456789abcdef".parse::<KeyHash>().is_ok());
         assert!("0123456789ABCDEF0123456789abcdef".parse::<KeyHash>().is_err());
+        assert_eq!((KeyHash::of_digest([0xa5; 32]).as_str(), hex(&[0, 0x1f])), (&*"a5".repeat(16), "001f".to_owned()));
         assert!("a:b".parse::<AttemptId>().is_err() && "".parse::<AttemptId>().is_err());
         assert!("k3y".parse::<AttemptId>().is_ok() && "abc".parse::<Fingerprint>().is_err());
     }

@@ -10,7 +10,7 @@ pub use account::{TargetAccount, Via};
 pub use evidence::{Comparison, Evidence, Reason, Recorded, Seen};
 pub use facts::{DedupOrigin, OperationFacts, OperationListing, OperationState, Origin};
 pub use host::{HostIdentity, StartPermission};
-pub use key::{AttemptId, BadKey, Fingerprint, KeyHash, OperationKey};
+pub use key::{AttemptId, BadKey, Fingerprint, KeyHash, OperationKey, hex};
 
 use std::fmt;
 
