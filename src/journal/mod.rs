@@ -64,16 +64,20 @@
 //! }
 //! ```
 
+#[cfg(test)]
+mod damage_tests;
 pub mod decide;
 mod fingerprint;
 mod history;
+#[cfg(test)]
+mod journal_tests;
 mod list;
 mod permit;
 mod record;
+#[cfg(test)]
+mod rivals_tests;
 mod schema;
 mod store;
-#[cfg(test)]
-mod tests;
 mod trouble;
 
 pub use fingerprint::{Command, Elevation, Request, Script, key_hash};
