@@ -162,7 +162,9 @@ pub(super) fn row_sum(before: &str, operation: &str, numbers: [u64; 3], kind: &s
     let mut out = Canonical(Vec::new());
     out.value(before.as_bytes());
     out.value(operation.as_bytes());
-    numbers.iter().for_each(|number| out.value(&number.to_be_bytes()));
+    for number in numbers {
+        out.value(&number.to_be_bytes());
+    }
     out.value(kind.as_bytes());
     out.value(json.as_bytes());
     hex(&Sha256::digest(out.0))

@@ -278,7 +278,7 @@ pub(super) fn admit(standing: &Standing, record: &Record) -> Admission {
     match (standing, record) {
         (Standing::Damaged { .. }, _) => Damaged,
         (Standing::None, Record::Intent(_)) if generation == Generation::FIRST => Append,
-        (Standing::None, _) => Impossible,
+        (Standing::None, _) | (Standing::Open(_), Record::Acked(_)) => Impossible,
         (Standing::Open(open), Record::Intent(intent)) => match generation.cmp(&open.generation) {
             _ if intent.fingerprint != open.fingerprint => Overtaken,
             std::cmp::Ordering::Equal => AlreadyThere(open.seq),
@@ -297,7 +297,6 @@ pub(super) fn admit(standing: &Standing, record: &Record) -> Admission {
         (Standing::Open(open), Record::NeedsReconciliation(needs)) if open.needs == Some(needs.reason) => {
             AlreadyThere(open.seq)
         }
-        (Standing::Open(_), Record::Acked(_)) => Impossible,
         (Standing::Open(_), _) => Append,
         (Standing::Completed(replay), Record::Completed(completed)) if generation == replay.open.generation => {
             if completed.output == replay.output {

@@ -124,20 +124,20 @@ fn processes_that_are_killed_in_the_middle_leave_a_log_that_is_whole() {
             .unwrap()
     };
     let mut rivals: Vec<_> = ["a", "b", "c"].map(begin).into();
-    let mut begun = 0;
+    let mut killed = 0;
     let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
-    while begun < 8 && std::time::Instant::now() < until {
+    while killed < 8 && std::time::Instant::now() < until {
         let before = journal.list().unwrap().operations.len();
         // Something happens between two kills.
         while journal.list().unwrap().operations.len() < before + 3 && std::time::Instant::now() < until {
-            std::thread::sleep(std::time::Duration::from_millis(5));
+            std::thread::yield_now();
         }
         let mut victim = rivals.remove(0);
         assert!(victim.try_wait().unwrap().is_none(), "it ended by itself: {:?}", victim.wait_with_output());
         victim.kill().unwrap();
         victim.wait().unwrap();
-        begun += 1;
-        rivals.push(begin(&format!("n{begun}x")));
+        killed += 1;
+        rivals.push(begin(&format!("n{killed}x")));
     }
     for mut rival in rivals {
         assert!(rival.try_wait().unwrap().is_none(), "it ended by itself: {:?}", rival.wait_with_output());

@@ -241,7 +241,7 @@ pub(super) fn claimants(
     let mut claimants = Vec::new();
     for row in rows {
         let (target, key): (String, String) = row?;
-        claimants.extend(named(target, key));
+        claimants.extend(named(&target, &key));
     }
     Ok(claimants)
 }
@@ -254,7 +254,7 @@ pub(super) fn operations(connection: &Connection) -> Result<Vec<OperationId>, Tr
     for row in rows {
         let (target, key): (String, String) = row?;
         let bad = || Trouble::Damaged("an operation has no name".to_owned());
-        operations.push(named(target, key).ok_or_else(bad)?);
+        operations.push(named(&target, &key).ok_or_else(bad)?);
     }
     Ok(operations)
 }
@@ -274,7 +274,7 @@ pub(super) fn remove(transaction: &Transaction<'_>, operation: &OperationId) -> 
     Ok(())
 }
 
-fn named(target: String, key: String) -> Option<OperationId> {
+fn named(target: &str, key: &str) -> Option<OperationId> {
     let value = serde_json::json!({"target": target, "key": key});
     serde_json::from_value(value).ok()
 }

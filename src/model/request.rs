@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::operation::OperationKey;
 use crate::effect::Effect;
 
 /// One invocation.
@@ -267,6 +268,17 @@ pub struct RunOptions {
     pub no_exit_status: bool,
     /// `--effect`.
     pub effect: Effect,
+}
+
+/// `--op` and what belongs to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyedOptions {
+    /// `--op`.
+    pub key: OperationKey,
+    /// `--wait`: zero starts and looks once; none follows it to its end.
+    pub wait: Option<Duration>,
+    /// `--dedupe`.
+    pub dedupe: bool,
 }
 
 /// `--output` and what belongs to it.

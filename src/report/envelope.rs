@@ -175,12 +175,7 @@ impl EnvelopeInput<'_> {
             remote_exit: finished.remote_exit,
             remote_signal: finished.remote_signal.clone(),
             error: error.map(error_object),
-            retry: (exit_code == exit_codes::EX_IOERR).then(|| RetryObject {
-                policy: RetryAdvice::Retry,
-                key: None,
-                max_retries: AGENT_RETRY_MAX_RETRIES,
-                delay_ms: u64::try_from(retry_delay.as_millis()).unwrap_or(u64::MAX),
-            }),
+            retry: retry(exit_code, finished.operation.as_ref(), retry_delay),
             operation: finished.operation.clone(),
             warnings: all_warnings(&finished.warnings, captured.warnings),
             target: target(&finished.target, in_full),
@@ -206,6 +201,22 @@ impl Envelope {
         self.retryable = error.is_retryable();
         self.retry = None;
     }
+}
+
+/// Running the same line again is safe with 74, and collects what goes on with 75.
+fn retry(exit_code: i32, operation: Option<&OperationFacts>, delay: Duration) -> Option<RetryObject> {
+    let policy = match (exit_code, operation) {
+        (exit_codes::EX_IOERR, None) => RetryAdvice::Retry,
+        (exit_codes::EX_IOERR, Some(_)) => RetryAdvice::RetryWithSameKey,
+        (exit_codes::EX_TEMPFAIL, _) => RetryAdvice::Collect,
+        _ => return None,
+    };
+    Some(RetryObject {
+        policy,
+        key: operation.map(|operation| operation.key.to_string()),
+        max_retries: AGENT_RETRY_MAX_RETRIES,
+        delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+    })
 }
 
 fn error_object(error: &SshCliError) -> ErrorObject {

@@ -2,6 +2,7 @@
 
 mod envelope;
 mod forms;
+mod keyed;
 mod streams;
 
 use std::fs;
