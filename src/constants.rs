@@ -74,5 +74,8 @@ pub const JOURNAL_KEEP_DAYS: u64 = 120;
 /// How long another process may hold the journal before this one gives up. It is never held over the network.
 pub const JOURNAL_BUSY_MS: u64 = 5000;
 
+/// How often it is looked whether the journal is free: about as long as a commit takes, so that nobody is passed over for long.
+pub const JOURNAL_LOOK_MS: u64 = 5;
+
 /// The most of a command's text that is recorded; its fingerprint covers all of it.
 pub const JOURNAL_COMMAND_MAX_BYTES: usize = 16 * 1024;

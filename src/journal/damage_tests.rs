@@ -118,11 +118,14 @@ fn every_prefix_is_believed_only_where_it_says_what_was_written() {
 fn every_flipped_byte_is_believed_only_where_it_says_what_was_written() {
     let sample = Sample::new();
     let mut bytes = sample.bytes.clone();
-    // The header, the schema's first page and every page's own header decide most.
-    let decides = |at: usize| at < 100 || at % 4096 < 16;
+    // The header, the schema's first page and every page's own header decide most; the outcome itself is what must not change.
+    let text = b"\"stdout\":{\"bytes\":12}";
+    let outcome = bytes.windows(text.len()).position(|window| window == text).unwrap();
+    let outcome = outcome - 200..outcome + 200;
+    let decides = |at: usize| at < 100 || at % 4096 < 16 || outcome.contains(&at);
     let places: Vec<usize> = (0..bytes.len()).filter(|at| long() || decides(*at) || at % 211 == 0).collect();
     for at in places {
-        let masks: &[u8] = if at < 100 { &[1, 2, 4, 8, 16, 32, 64, 128, 255] } else { &[1, 255] };
+        let masks: &[u8] = if at < 100 { &[1, 2, 4, 8, 16, 32, 64, 128, 255] } else { &[255] };
         for mask in masks {
             bytes[at] ^= mask;
             sample.check(&bytes, &format!("byte {at} ^ {mask:#x}")).unwrap();
@@ -179,6 +182,10 @@ fn a_row_that_is_missing_is_missed() {
         "DELETE FROM events",
         "DELETE FROM operations",
         "UPDATE operations SET events = events + 1",
+        "UPDATE operations SET sum = upper(sum)",
+        "DROP TRIGGER events_stay_as_they_are; UPDATE events SET json = replace(json, '12', '13')",
+        "DROP TRIGGER events_stay_as_they_are; UPDATE events SET time = time + 1",
+        "DROP TRIGGER events_stay_as_they_are; UPDATE events SET sum = '' WHERE kind = 'completed'",
         "DROP TABLE events",
         "DROP TABLE operations",
     ] {

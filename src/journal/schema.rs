@@ -9,7 +9,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 use super::trouble::Trouble;
-use crate::constants::JOURNAL_BUSY_MS;
+use crate::constants::{JOURNAL_BUSY_MS, JOURNAL_LOOK_MS};
 
 /// Its directory, below the state directory: one of its own, so that closing it to others closes nothing else.
 const DIRECTORY_NAME: &str = "operations";
@@ -92,7 +92,7 @@ fn make(directory: &Path, path: &Path) -> Result<(), Trouble> {
         .tempfile_in(directory)
         .map_err(|error| unwritable(&error))?;
     let mut connection = Connection::open_with_flags(new.path(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    set_up(&connection)?;
+    set_up(&mut connection)?;
     let transaction = connection.transaction()?;
     transaction.execute_batch(TABLES)?;
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
@@ -121,15 +121,23 @@ fn open(path: &Path) -> Result<(Connection, Layout), Trouble> {
         return Err(Trouble::Damaged(format!("{} is empty", path.display())));
     }
     // SQLite falls back to reading where it may not write; a write then says so.
-    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    set_up(&connection)?;
+    let mut connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    set_up(&mut connection)?;
     let layout = verify(&connection)?;
     Ok((connection, layout))
 }
 
+/// Waits a moment for whoever holds the file, and says whether to look again. SQLite's own waits grow to a tenth of a second, and among
+/// many that commit one after the other such a sleeper may never find it free.
+#[expect(clippy::disallowed_methods, reason = "SQLite waits in its own thread, which is ours, and for no network")]
+fn look_again(looks: i32) -> bool {
+    std::thread::sleep(Duration::from_millis(JOURNAL_LOOK_MS));
+    u64::try_from(looks).is_ok_and(|looks| looks < JOURNAL_BUSY_MS / JOURNAL_LOOK_MS)
+}
+
 /// What has to be said to each connection.
-fn set_up(connection: &Connection) -> Result<(), rusqlite::Error> {
-    connection.busy_timeout(Duration::from_millis(JOURNAL_BUSY_MS))?;
+fn set_up(connection: &mut Connection) -> Result<(), rusqlite::Error> {
+    connection.busy_handler(Some(look_again))?;
     connection.pragma_update(None, "trusted_schema", "OFF")?;
     connection.pragma_update(None, "cell_size_check", "ON")?;
     // A commit is on the disk when it returns, and with `fullfsync` not only in the disk's own memory (macOS).

@@ -153,3 +153,18 @@ fn files_stay_short_enough_to_read() {
         assert!(lines <= 400, "{}: {lines} lines", source.path.display());
     }
 }
+
+/// Whoever starts a keyed operation asks for a type that is a permission; this is why there is no other way to have one.
+#[test]
+fn only_the_journal_gives_the_right_to_start() {
+    let mut found = 0;
+    for source in sources() {
+        for (n, line) in code_lines(&source.text) {
+            if line.contains("StartPermission for") {
+                assert_eq!(source.module, "journal", "{}:{n}", source.path.display());
+                found += 1;
+            }
+        }
+    }
+    assert_eq!(found, 1);
+}
