@@ -125,7 +125,12 @@ fn every_flipped_byte_is_believed_only_where_it_says_what_was_written() {
     let decides = |at: usize| at < 100 || at % 4096 < 16 || outcome.contains(&at);
     let places: Vec<usize> = (0..bytes.len()).filter(|at| long() || decides(*at) || at % 211 == 0).collect();
     for at in places {
-        let masks: &[u8] = if at < 100 { &[1, 2, 4, 8, 16, 32, 64, 128, 255] } else { &[255] };
+        let masks: &[u8] = match at {
+            0..100 => &[1, 2, 4, 8, 16, 32, 64, 128, 255],
+            // One digit becomes another one.
+            at if outcome.contains(&at) => &[1, 3],
+            _ => &[255],
+        };
         for mask in masks {
             bytes[at] ^= mask;
             sample.check(&bytes, &format!("byte {at} ^ {mask:#x}")).unwrap();

@@ -154,7 +154,7 @@ pub struct Committed<'c> {
 }
 
 impl<'c> Committed<'c> {
-    /// Puts on disk that it is sent now. What comes of it is the right to start, so nothing else gives that.
+    /// Puts on disk that it is sent now: for a [`Decision`] that says go, which wants to have seen the host. What comes of it is the right to start, so nothing else gives that.
     pub fn dispatch(
         self,
         journal: &mut Journal,

@@ -127,7 +127,7 @@ fn open(path: &Path) -> Result<(Connection, Layout), Trouble> {
     Ok((connection, layout))
 }
 
-/// Waits a moment for whoever holds the file, and says whether to look again. SQLite's own waits grow to a tenth of a second, and among
+/// Waits a moment for whoever holds the file, and says whether to look again. The library's own waits grow to a tenth of a second, and among
 /// many that commit one after the other such a sleeper may never find it free.
 #[expect(clippy::disallowed_methods, reason = "SQLite waits in its own thread, which is ours, and for no network")]
 fn look_again(looks: i32) -> bool {
