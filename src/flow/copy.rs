@@ -1,20 +1,19 @@
 //! `scp` from the request to what came of it, with as many attempts as the caller asked for.
 
-use std::fs::File;
-use std::os::fd::AsFd;
-
 use rand::RngExt as _;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use super::prepare::own_stdin;
 use super::trip::{Call, Ended, Trip, retry_config, unless_signalled};
-use crate::connection::{Patience, Progress, Session, connect};
+use crate::connection::{Progress, connect};
 use crate::errors::{Caught, Fault, SshCliError};
 use crate::model::copy::{CopyRequest, LocalSource, Way};
 use crate::model::outcome::{Outcome, Started};
 use crate::model::sink::Sink;
 use crate::model::timing::Millis;
-use crate::operation::transfer::{self, Copied, Limits, Line, Plan};
+use crate::operation::limits::Limits;
+use crate::operation::transfer::{self, Copied, Line, Plan};
 use crate::retry::wait_for_retry;
 
 /// Copies. `begun`: when the process began, for `--deadline` and the total time.
@@ -70,7 +69,7 @@ async fn go<S: Sink>(request: &CopyRequest, trip: &mut Trip<'_, S>) -> Result<Co
 async fn once<S: Sink>(request: &CopyRequest, trip: &mut Trip<'_, S>, call: &Call) -> Result<Copied, Fault> {
     let mut progress = Progress::default();
     let mut patience = call.patience();
-    let reaching = Box::pin(reach(call, &mut patience, &mut progress));
+    let reaching = Box::pin(connect(&call.target, &call.keyring, &call.secrets, &mut patience, &mut progress));
     let reached = unless_signalled(trip.signals, reaching).await;
     trip.learn(&progress);
     let session = reached?;
@@ -91,18 +90,8 @@ async fn once<S: Sink>(request: &CopyRequest, trip: &mut Trip<'_, S>, call: &Cal
     Ok(copied)
 }
 
-async fn reach(call: &Call, patience: &mut Patience, progress: &mut Progress) -> Result<Session, Fault> {
-    connect(&call.target, &call.keyring, &call.secrets, patience, progress).await
-}
-
 fn reads_stdin(way: &Way) -> bool {
     matches!(way, Way::Upload { sources, .. } if sources.contains(&LocalSource::Stdin))
-}
-
-fn own_stdin() -> Result<File, Fault> {
-    let copy = std::io::stdin().as_fd().try_clone_to_owned();
-    copy.map(File::from)
-        .map_err(|error| Fault::SourceNotFound { path: "standard input".to_owned(), problem: error.to_string() })
 }
 
 fn conclude<S: Sink>(trip: &mut Trip<'_, S>, copied: Copied) -> Option<Fault> {

@@ -13,8 +13,9 @@ use crate::model::request::ExecRequest;
 use crate::model::sink::Sink;
 use crate::model::timing::Millis;
 use crate::operation::elevate::refusal;
+use crate::operation::exec::run;
 use crate::operation::exec::verdict::{Verdict, judge};
-use crate::operation::exec::{Limits, run};
+use crate::operation::limits::Limits;
 use crate::retry::{RetryConfig, wait_for_retry};
 
 /// Runs one command. `begun`: when the process began, for `--deadline` and the total time.

@@ -287,7 +287,8 @@ fn open_input(stdin: &StdinMode) -> Result<Source, Fault> {
     Ok(Source { file: Some(file), begin })
 }
 
-fn own_stdin() -> Result<File, Fault> {
+/// Our standard input, as a file of its own.
+pub(super) fn own_stdin() -> Result<File, Fault> {
     let copy = std::io::stdin().as_fd().try_clone_to_owned();
     Ok(File::from(copy.map_err(|error| unreadable(Path::new("standard input"), &error))?))
 }

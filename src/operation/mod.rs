@@ -2,4 +2,5 @@
 
 pub mod elevate;
 pub mod exec;
+pub mod limits;
 pub mod transfer;

@@ -57,7 +57,7 @@ fn exec() -> Value {
             twice, after `retry.delay_ms`; with exit 76 look at the host first: the command may have done its work.",
         "input_schema": {
             "type": "object",
-            "properties": {
+            "properties": called(json!({
                 "destination": text("[user@]host[:port], ssh://[user@]host[:port], or an alias of the ssh_config"),
                 "command": {
                     "description": "A string is text for the remote shell; a list of several strings is one argument vector, \
@@ -84,13 +84,7 @@ fn exec() -> Value {
                 "secret_env": list("NAME=SRC, where SRC says where the secret is: env:NAME, file:PATH, cmd:COMMAND"),
                 "stdin_file": text("A local file for the command's standard input"),
                 "script": text("A local script to run there; the words of command are its arguments"),
-                "user": text("The remote user"),
-                "port": {"description": "The port", "type": "integer", "minimum": 1, "maximum": 65535},
-                "identity": list("A key file, or a SRC with the key's text"),
-                "jump": text("Bastions, as DEST[,DEST...]"),
-                "password": text("Where the password is: env:NAME, file:PATH or cmd:COMMAND; never the password"),
-                "passphrase": text("The same for an encrypted key"),
-                "host_key": list("Accept exactly this host key: SHA256:..."),
+            }), json!({
                 "host_key_policy": {
                     "description": "How an unknown host key is taken (default strict)",
                     "enum": ["strict", "accept-new", "insecure"],
@@ -100,7 +94,7 @@ fn exec() -> Value {
                 "base64": switch("Give a binary stream as base64"),
                 "login": switch("Run through a login shell, with its PATH"),
                 "detail": switch("Every field of the envelope"),
-            },
+            })),
             "required": ["destination"],
             "anyOf": [{"required": ["command"]}, {"required": ["script"]}],
             "additionalProperties": false,
@@ -118,7 +112,7 @@ fn scp() -> Value {
             repeated as it is, at most twice, after `retry.delay_ms`.",
         "input_schema": {
             "type": "object",
-            "properties": {
+            "properties": called(json!({
                 "paths": {
                     "description": "The sources, then the target. Exactly one side is remote, as [user@]host:path or \
                         scp://[user@]host[:port]/path. A target that ends with / means into it; else it is the final name of a \
@@ -155,19 +149,13 @@ fn scp() -> Value {
                     "description": "Try again so often where it is safe (default 0)",
                     "type": "integer", "minimum": 0, "maximum": 10,
                 },
-                "user": text("The remote user"),
-                "port": {"description": "The port", "type": "integer", "minimum": 1, "maximum": 65535},
-                "identity": list("A key file, or a SRC with the key's text"),
-                "jump": text("Bastions, as DEST[,DEST...]"),
-                "password": text("Where the password is: env:NAME, file:PATH or cmd:COMMAND; never the password"),
-                "passphrase": text("The same for an encrypted key"),
-                "host_key": list("Accept exactly this host key: SHA256:..."),
+            }), json!({
                 "host_key_policy": {
                     "description": "How an unknown host key is taken (default strict)",
                     "enum": ["strict", "accept-new", "insecure"],
                 },
                 "detail": switch("Every field of the envelope, and the entries that were plainly copied"),
-            },
+            })),
             "required": ["paths"],
             "additionalProperties": false,
         },
@@ -184,7 +172,7 @@ fn check() -> Value {
             `auth` (what the server accepts, what was tried, which keys there are).",
         "input_schema": {
             "type": "object",
-            "properties": {
+            "properties": called(json!({
                 "destination": text("[user@]host[:port], ssh://[user@]host[:port], or an alias of the ssh_config"),
                 "offline": switch("Only resolve the target; call nobody"),
                 "deadline": duration("Limit of the whole call"),
@@ -193,23 +181,35 @@ fn check() -> Value {
                     "description": "Try again so often after a transient failure (default 0)",
                     "type": "integer", "minimum": 0, "maximum": 10,
                 },
-                "user": text("The remote user"),
-                "port": {"description": "The port", "type": "integer", "minimum": 1, "maximum": 65535},
-                "identity": list("A key file, or a SRC with the key's text"),
-                "jump": text("Bastions, as DEST[,DEST...]"),
-                "password": text("Where the password is: env:NAME, file:PATH or cmd:COMMAND; never the password"),
-                "passphrase": text("The same for an encrypted key"),
-                "host_key": list("Accept exactly this host key: SHA256:..."),
+            }), json!({
                 "host_key_policy": {
                     "description": "How an unknown host key is taken (default strict); nothing is written in any case",
                     "enum": ["strict", "accept-new", "insecure"],
                 },
                 "detail": switch("Every field of the envelope"),
-            },
+            })),
             "required": ["destination"],
             "additionalProperties": false,
         },
     })
+}
+
+/// These properties, and between them those that say who is called, which every tool has.
+fn called(before: Value, after: Value) -> Value {
+    let whom = json!({
+        "user": text("The remote user"),
+        "port": {"description": "The port", "type": "integer", "minimum": 1, "maximum": 65535},
+        "identity": list("A key file, or a SRC with the key's text"),
+        "jump": text("Bastions, as DEST[,DEST...]"),
+        "password": text("Where the password is: env:NAME, file:PATH or cmd:COMMAND; never the password"),
+        "passphrase": text("The same for an encrypted key"),
+        "host_key": list("Accept exactly this host key: SHA256:..."),
+    });
+    let parts = [before, whom, after].into_iter().filter_map(|part| match part {
+        Value::Object(properties) => Some(properties),
+        _ => None,
+    });
+    Value::Object(parts.flatten().collect())
 }
 
 fn text(description: &str) -> Value {

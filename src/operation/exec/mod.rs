@@ -16,5 +16,5 @@ mod waits;
 mod verdict_tests;
 
 pub use input::Input;
-pub use plan::{Limits, Plan, Terminal};
+pub use plan::{Plan, Terminal};
 pub use run::run;

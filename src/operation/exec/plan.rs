@@ -1,12 +1,8 @@
-//! What one run is given: the request with its input, and its limits.
-
-use std::time::Duration;
+//! What one run is given: the request with its input.
 
 use bytes::Bytes;
-use tokio::time::Instant;
 
 use super::input::Input;
-use crate::errors::Limit;
 use crate::operation::elevate::Elevated;
 
 /// One command, ready to be asked for.
@@ -44,22 +40,4 @@ pub enum Terminal {
     Asked,
     /// Nobody asked for one but the program that gives the rights: as little of one as possible.
     Ours,
-}
-
-/// When we stop it ourselves.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Limits {
-    /// `--timeout`, from the request on.
-    pub timeout: Option<Duration>,
-    /// `--deadline`: the moment, and how long it was when the invocation began.
-    pub deadline: Option<(Instant, Duration)>,
-}
-
-impl Limits {
-    /// Whichever is over first.
-    pub(super) fn first(&self) -> Option<(Instant, Limit, Duration)> {
-        let timeout = self.timeout.and_then(|t| Some((Instant::now().checked_add(t)?, Limit::Timeout, t)));
-        let deadline = self.deadline.map(|(at, span)| (at, Limit::Deadline, span));
-        [timeout, deadline].into_iter().flatten().min_by_key(|(at, ..)| *at)
-    }
 }

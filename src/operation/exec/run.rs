@@ -13,14 +13,15 @@ use tokio::time::{Instant, sleep};
 use super::facts::{Ending, Facts, Mark, StopCause};
 use super::input::{Due, Feed, feed};
 use super::marker::Scanner;
-use super::plan::{Limits, Plan, Terminal};
+use super::plan::{Plan, Terminal};
 use super::stop::Stopping;
 use super::waits::{at, at_once, quiet, silence, when};
 use crate::connection::Session;
-use crate::connection::channel::{ChannelEvent, ChannelReader, ChannelWriter, PtyModes, StopSignal};
+use crate::connection::channel::{ChannelEvent, ChannelReader, ChannelWriter, PtyModes};
 use crate::constants::{SLOW_LINK_BYTES_PER_SEC, START_ANSWER_SECS};
 use crate::errors::{Caught, Limit};
 use crate::model::sink::{Sink, Stream};
+use crate::operation::limits::Limits;
 use elevated::Threshold;
 
 mod elevated;
@@ -390,9 +391,7 @@ impl<S: Sink> Runner<'_, S> {
             }
             Some(_) => {}
             None => {
-                if self.is_out_of_reach() {
-                    let _ = tokio::time::timeout(STUCK, self.writer.signal(StopSignal::Term)).await;
-                }
+                self.reach_after_all().await;
                 self.facts.ending = Ending::GaveUp;
             }
         }

@@ -75,6 +75,15 @@ impl Ledger {
         }
     }
 
+    /// The same, where the rest of the copy may go on; the error is the fault of one that may not.
+    pub fn settle_failure(&mut self, path: &[u8], fault: Fault) -> Result<(), Fault> {
+        // A lost connection says nothing about the file.
+        if !matches!(fault, Fault::ConnectionLost { .. }) {
+            self.failed(path, 0, fault.clone());
+        }
+        if is_final(&fault) { Err(fault) } else { Ok(()) }
+    }
+
     /// Something of ours that could not be removed.
     pub fn left(&mut self, path: &[u8], reason: impl Into<String>) {
         self.keep(Entry::new(path, EntryAction::Left, 0).because(reason));
@@ -121,6 +130,19 @@ impl Ledger {
         };
         if list.len() < room { list.push(entry) } else { self.omitted += 1 }
     }
+}
+
+/// Whether it ends the whole copy, whatever else there is to be copied.
+fn is_final(fault: &Fault) -> bool {
+    matches!(
+        fault,
+        Fault::ConnectionLost { .. }
+            | Fault::NoSpace { .. }
+            | Fault::ReadOnly { .. }
+            | Fault::StdoutFailed { .. }
+            | Fault::Internal { .. }
+            | Fault::Interrupted { .. }
+    )
 }
 
 #[cfg(test)]

@@ -16,9 +16,12 @@ mod sftp;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs::File;
+use std::io;
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -26,8 +29,9 @@ use crate::connection::{Patience, Session};
 use crate::errors::{Caught, Fault, Limit};
 use crate::model::copy::{CopyOptions, ProtocolChoice, Way};
 use crate::model::outcome::{Started, Warning};
-use crate::model::sink::Sink;
+use crate::model::sink::{Sink, Stream};
 use crate::model::transfer::{Direction, Protocol, Transfer};
+use crate::operation::limits::Limits;
 use ledger::Ledger;
 
 /// How long the removal of what was not finished may take. What is on its way through a slow link comes first.
@@ -87,15 +91,6 @@ pub struct Line<'a> {
     pub address: &'a str,
 }
 
-/// When a copy has to end by itself.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// `--timeout`.
-    pub timeout: Option<Duration>,
-    /// `--deadline`: the moment, and the span.
-    pub deadline: Option<(Instant, Duration)>,
-}
-
 /// What came of one attempt.
 #[derive(Debug)]
 pub struct Copied {
@@ -107,6 +102,29 @@ pub struct Copied {
     pub started: Started,
     /// Worth saying.
     pub warnings: Vec<Warning>,
+}
+
+impl<S> Job<'_, S> {
+    /// Tells where here the copy is.
+    fn lands_at(&self, path: &Path) {
+        let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        self.landing.borrow_mut().root = Some(whole.to_string_lossy().into_owned());
+    }
+}
+
+impl<S: Sink> Job<'_, S> {
+    /// Passes bytes of a file on to our standard output.
+    #[expect(
+        clippy::await_holding_refcell_ref,
+        reason = "one file goes to standard output, and nothing else tells anything meanwhile"
+    )]
+    async fn print(&self, piece: Bytes) -> Result<(), Fault> {
+        let written = self.sink.borrow_mut().write(Stream::Stdout, piece).await;
+        written.map_err(|error| match error.kind() {
+            io::ErrorKind::BrokenPipe => Fault::Interrupted { signal: Caught::Pipe, confirmed: None },
+            _ => Fault::StdoutFailed { problem: error.to_string() },
+        })
+    }
 }
 
 /// Why a driver ended before it was done.
@@ -150,11 +168,11 @@ pub async fn copy<S: Sink>(
         parts: RefCell::default(),
         remote: RefCell::default(),
     };
-    let until = earliest(limits);
+    let until = limits.first();
     let ended = tokio::select! {
         biased;
         Some(signal) = signals.recv() => Err(Stop::Signal(signal)),
-        () = at(until) => Err(stop_at(until)),
+        (limit, span) = over(until) => Err(Stop::Limit(limit, span)),
         driven = drive(line, &job) => Ok(driven),
     };
     // The driver is gone, and with it its channels; what it left unfinished there is not.
@@ -211,22 +229,13 @@ async fn sweep<S: Sink>(line: Line<'_>, job: &Job<'_, S>) -> bool {
     job.parts.borrow().is_empty()
 }
 
-fn earliest(limits: Limits) -> Option<(Instant, Limit, Duration)> {
-    let timeout = limits.timeout.and_then(|span| Some((Instant::now().checked_add(span)?, Limit::Timeout, span)));
-    let deadline = limits.deadline.map(|(at, span)| (at, Limit::Deadline, span));
-    [timeout, deadline].into_iter().flatten().min_by_key(|(at, ..)| *at)
-}
-
-async fn at(until: Option<(Instant, Limit, Duration)>) {
+/// Done when the time is over: by which limit, and how long that was.
+async fn over(until: Option<(Instant, Limit, Duration)>) -> (Limit, Duration) {
     match until {
-        Some((at, ..)) => sleep_until(at).await,
+        Some((at, limit, span)) => {
+            sleep_until(at).await;
+            (limit, span)
+        }
         None => std::future::pending().await,
-    }
-}
-
-fn stop_at(until: Option<(Instant, Limit, Duration)>) -> Stop {
-    match until {
-        Some((_, limit, span)) => Stop::Limit(limit, span),
-        None => Stop::Limit(Limit::Timeout, Duration::ZERO),
     }
 }

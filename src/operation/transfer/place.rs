@@ -4,6 +4,8 @@
 //! the final name of a directory source, merged with what is there, so that repeating a copy gives the same tree. A file goes
 //! into a directory that exists, or becomes the target.
 
+use crate::errors::Fault;
+
 /// What stands at the target now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
@@ -33,6 +35,17 @@ pub enum NoPlace {
     Missing,
     /// The source has no name of its own, and is a file: it needs one.
     Nameless,
+}
+
+impl NoPlace {
+    /// As a fault. `target`: as it is shown; `inside`: the same of what would have gone into it.
+    pub fn fault(self, target: String, inside: String) -> Fault {
+        match self {
+            Self::NotADirectory => Fault::NotADirectory { path: target },
+            Self::Missing => Fault::ParentMissing { path: inside },
+            Self::Nameless => Fault::IsDirectory { path: target },
+        }
+    }
 }
 
 /// What is copied.

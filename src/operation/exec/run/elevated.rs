@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use super::{Due, Ending, Plan, Runner, Terminal};
+use super::{Due, Ending, Plan, Runner, STUCK, Terminal};
 use crate::connection::channel::StopSignal;
 use crate::constants::{DIRECT_SILENCE_SECS, ELEVATION_ANSWER_SECS, ELEVATION_LAST_WORDS_SECS};
 use crate::model::sink::{Sink, Stream};
@@ -178,9 +178,11 @@ impl<S: Sink> Runner<'_, S> {
     }
 
     /// It is not seen to be gone: what sshd can do is all that is left.
-    pub(super) fn is_out_of_reach(&self) -> bool {
+    pub(super) async fn reach_after_all(&self) {
         let stop = self.threshold.as_ref().and_then(|threshold| threshold.stop.as_ref());
-        stop.is_some_and(|stop| !stop.is_gone.load(Ordering::Relaxed))
+        if stop.is_some_and(|stop| !stop.is_gone.load(Ordering::Relaxed)) {
+            let _ = tokio::time::timeout(STUCK, self.writer.signal(StopSignal::Term)).await;
+        }
     }
 
     /// Writes down what the threshold knows.

@@ -1,8 +1,5 @@
 //! What becomes of a file that arrives.
 
-use std::path::Path;
-
-use super::is_final;
 use crate::errors::Fault;
 use crate::model::transfer::Entry;
 use crate::operation::transfer::Job;
@@ -36,14 +33,7 @@ pub fn settle<S>(job: &Job<'_, S>, below: &[u8], result: Result<Option<Entry>, F
     match result {
         Ok(Some(entry)) => ledger.done(entry),
         Ok(None) => ledger.kept(below, "exists"),
-        Err(fault) => {
-            if !matches!(fault, Fault::ConnectionLost { .. }) {
-                ledger.failed(below, 0, fault.clone());
-            }
-            if is_final(&fault) {
-                return Err(fault);
-            }
-        }
+        Err(fault) => ledger.settle_failure(below, fault)?,
     }
     Ok(())
 }
@@ -59,10 +49,4 @@ pub fn settle_or_skip<S>(job: &Job<'_, S>, below: &[u8], settled: Result<Settle,
         Ok(Settle::Kept) => settle(job, below, Ok(None)),
         Err(fault) => settle(job, below, Err(fault)),
     }
-}
-
-/// Tells where the copy is.
-pub fn lands_at<S>(job: &Job<'_, S>, path: &Path) {
-    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    job.landing.borrow_mut().root = Some(whole.to_string_lossy().into_owned());
 }

@@ -23,6 +23,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use super::{Broken, Job, Line, SWEEP, command};
 use crate::errors::Fault;
 use crate::model::copy::Way;
+use crate::model::outcome::Warning;
 use crate::model::sink::Sink;
 use crate::shell;
 
@@ -53,17 +54,12 @@ pub(super) async fn sweep<S: Sink>(line: Line<'_>, job: &Job<'_, S>) {
     }
 }
 
-/// Whether it ends the whole copy, whatever else there is to be copied.
-fn is_final(fault: &Fault) -> bool {
-    matches!(
-        fault,
-        Fault::ConnectionLost { .. }
-            | Fault::NoSpace { .. }
-            | Fault::ReadOnly { .. }
-            | Fault::StdoutFailed { .. }
-            | Fault::Internal { .. }
-            | Fault::Interrupted { .. }
-    )
+/// Says that `--resume` is not to be had.
+fn cannot_resume<S>(job: &Job<'_, S>) {
+    if job.plan.options.resume {
+        let message = "the legacy protocol cannot continue a file: all of it is copied";
+        job.landing.borrow_mut().warnings.push(Warning::new("resume_unsupported", message));
+    }
 }
 
 fn quoted(word: &[u8]) -> Result<Vec<u8>, Fault> {

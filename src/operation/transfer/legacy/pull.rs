@@ -2,26 +2,25 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
-use super::fate::{Into, Settle, lands_at, settle, settle_or_skip};
+use super::cannot_resume;
+use super::fate::{Into, Settle, settle, settle_or_skip};
 use super::pattern::{home, pattern};
 use super::talk::{Talk, fault_of, violation};
 use super::wire;
-use crate::errors::{Caught, Fault};
+use crate::errors::Fault;
 use crate::model::copy::{LocalTarget, RemotePath};
-use crate::model::outcome::Warning;
-use crate::model::sink::{Sink, Stream};
+use crate::model::sink::Sink;
 use crate::model::transfer::{Entry, EntryAction};
 use crate::operation::transfer::ledger::Touched;
 use crate::operation::transfer::local::DEPTH_MAX;
 use crate::operation::transfer::local::target::{Settled, Times, Tree, Wanted, standing};
-use crate::operation::transfer::place::{NoPlace, Place, Standing, Subject, join, name_of, place};
+use crate::operation::transfer::place::{Place, Standing, Subject, join, name_of, place};
 use crate::operation::transfer::{Broken, Job, Line, command, part};
 use crate::wildcard::fits_bytes;
 
@@ -37,10 +36,7 @@ pub async fn pull<S: Sink>(
     sources: &[RemotePath],
     target: &LocalTarget,
 ) -> Result<(), Broken> {
-    if job.plan.options.resume {
-        let message = "the legacy protocol cannot continue a file: all of it is copied";
-        job.landing.borrow_mut().warnings.push(Warning::new("resume_unsupported", message));
-    }
+    cannot_resume(job);
     let (path, to_stdout) = match target {
         LocalTarget::Stdout => (Path::new("-"), true),
         LocalTarget::Path(path) => (path.as_path(), false),
@@ -49,7 +45,7 @@ pub async fn pull<S: Sink>(
     let several = sources.len() > 1 || (has_pattern && !to_stdout);
     let standing = if to_stdout { Standing::Missing } else { standing(path)? };
     if several {
-        lands_at(job, path);
+        job.lands_at(path);
     }
     let mut pull = Pull {
         line,
@@ -211,19 +207,17 @@ impl<S: Sink> Pull<'_, '_, S> {
         let at = match place(target, self.standing, subject, self.job.plan.options.parents) {
             Ok(Place::Itself) => Vec::new(),
             Ok(Place::Into) => name.to_vec(),
-            Err(NoPlace::NotADirectory) => return Err(Fault::NotADirectory { path: shown() }),
-            Err(NoPlace::Missing) => {
-                let path = self.target.join(OsStr::from_bytes(name));
-                return Err(Fault::ParentMissing { path: path.to_string_lossy().into_owned() });
+            Err(no_place) => {
+                let inside = self.target.join(OsStr::from_bytes(name));
+                return Err(no_place.fault(shown(), inside.to_string_lossy().into_owned()));
             }
-            Err(NoPlace::Nameless) => return Err(Fault::IsDirectory { path: shown() }),
         };
         if !self.names.insert(at.clone()) {
             return Err(Fault::TransferRefused { path: told(), problem: "two entries have this name".to_owned() });
         }
         if !self.several && !self.to_stdout {
             let root = if at.is_empty() { self.target.to_owned() } else { self.target.join(OsStr::from_bytes(&at)) };
-            lands_at(self.job, &root);
+            self.job.lands_at(&root);
             self.skip = if at.is_empty() { 0 } else { at.len() + 1 };
         }
         Ok(at)
@@ -305,20 +299,12 @@ impl<S: Sink> Pull<'_, '_, S> {
         talk.send(&b"\0"[..]).await
     }
 
-    #[expect(
-        clippy::await_holding_refcell_ref,
-        reason = "one file goes to standard output, and nothing else tells anything meanwhile"
-    )]
     async fn write(&self, into: &mut Into, at: u64, pieces: Vec<Bytes>) -> Result<(), Fault> {
         match into {
             Into::File(incoming) => incoming.write_at(at, &pieces),
             Into::Stdout => {
                 for piece in pieces {
-                    let written = self.job.sink.borrow_mut().write(Stream::Stdout, piece).await;
-                    written.map_err(|error| match error.kind() {
-                        io::ErrorKind::BrokenPipe => Fault::Interrupted { signal: Caught::Pipe, confirmed: None },
-                        _ => Fault::StdoutFailed { problem: error.to_string() },
-                    })?;
+                    self.job.print(piece).await?;
                 }
                 Ok(())
             }

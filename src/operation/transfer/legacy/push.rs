@@ -12,17 +12,16 @@ use sha2::{Digest as _, Sha256};
 use super::host::{Host, fill, home, spooled};
 use super::install::{Installed, Pending, Terms, install};
 use super::talk::{Talk, fault_of};
-use super::{is_final, quoted, wire};
+use super::{cannot_resume, quoted, wire};
 use crate::errors::Fault;
 use crate::model::copy::{LocalSource, RemotePath};
-use crate::model::outcome::Warning;
 use crate::model::sink::Sink;
 use crate::model::transfer::{Entry, EntryAction};
 use crate::operation::transfer::command;
 use crate::operation::transfer::ledger::Touched;
 use crate::operation::transfer::local::source::{Found, Item, Walk};
 use crate::operation::transfer::local::{self, Kind, Meta};
-use crate::operation::transfer::place::{NoPlace, Place, Subject, join, name_of, parent_of, place};
+use crate::operation::transfer::place::{Place, Subject, join, name_of, parent_of, place};
 use crate::operation::transfer::{Broken, Job, Line, part};
 
 /// How much is read and sent at once.
@@ -37,10 +36,7 @@ pub async fn push<S: Sink>(
 ) -> Result<(), Broken> {
     let target = home(&target.0)?;
     let host = Host::ask(line, &target, job.plan.options.in_place).await?;
-    if job.plan.options.resume {
-        let message = "the legacy protocol cannot continue a file: all of it is copied";
-        job.landing.borrow_mut().warnings.push(Warning::new("resume_unsupported", message));
-    }
+    cannot_resume(job);
     let several = sources.len() > 1;
     if several {
         job.landing.borrow_mut().root = Some(String::from_utf8_lossy(&target).into_owned());
@@ -78,14 +74,7 @@ impl<S: Sink> Push<'_, '_, S> {
         let mut ledger = self.job.ledger.borrow_mut();
         match result {
             Ok(entry) => ledger.done(entry),
-            Err(fault) => {
-                if !matches!(fault, Fault::ConnectionLost { .. }) {
-                    ledger.failed(below, 0, fault.clone());
-                }
-                if is_final(&fault) {
-                    return Err(fault);
-                }
-            }
+            Err(fault) => ledger.settle_failure(below, fault)?,
         }
         Ok(())
     }
@@ -105,9 +94,7 @@ impl<S: Sink> Push<'_, '_, S> {
         let to = match place(target, self.host.standing, subject, options.parents) {
             Ok(Place::Itself) => target.to_vec(),
             Ok(Place::Into) => into,
-            Err(NoPlace::NotADirectory) => return Err(Fault::NotADirectory { path: self.shown(target) }.into()),
-            Err(NoPlace::Missing) => return Err(Fault::ParentMissing { path: self.shown(&into) }.into()),
-            Err(NoPlace::Nameless) => return Err(Fault::IsDirectory { path: self.shown(target) }.into()),
+            Err(no_place) => return Err(no_place.fault(self.shown(target), self.shown(&into)).into()),
         };
         if several && !self.names.insert(to.clone()) {
             let problem = "another source has the same name".to_owned();

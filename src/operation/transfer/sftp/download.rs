@@ -23,7 +23,7 @@ use crate::operation::transfer::local::target::{Settled, Times, Tree, standing};
 use crate::operation::transfer::local::{self, DEPTH_MAX};
 use crate::operation::transfer::part;
 use crate::operation::transfer::place::join;
-use crate::operation::transfer::place::{NoPlace, Place, Standing, Subject, name_of, place};
+use crate::operation::transfer::place::{Place, Standing, Subject, name_of, place};
 
 /// Copies all sources.
 pub async fn download<S: Sink>(
@@ -67,7 +67,7 @@ async fn visit<S: Sink>(
         skip: 0,
     };
     if several {
-        visit.lands_at(target);
+        work.job.lands_at(target);
     }
     for path in found {
         let below = if several { name_of(path).unwrap_or_default().to_vec() } else { Vec::new() };
@@ -154,11 +154,6 @@ struct Visit<'w, 'a, 'j, S> {
 }
 
 impl<S: Sink> Visit<'_, '_, '_, S> {
-    fn lands_at(&self, path: &Path) {
-        let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        self.work.job.landing.borrow_mut().root = Some(whole.to_string_lossy().into_owned());
-    }
-
     /// The path in the report of a place in the tree.
     fn below<'p>(&self, at: &'p [u8]) -> &'p [u8] {
         at.get(self.skip..).unwrap_or_default()
@@ -197,16 +192,14 @@ impl<S: Sink> Visit<'_, '_, '_, S> {
         let at = match place(target, self.standing, subject, options.parents) {
             Ok(Place::Itself) => Vec::new(),
             Ok(Place::Into) => name.clone().unwrap_or_default(),
-            Err(NoPlace::NotADirectory) => return Err(Fault::NotADirectory { path: shown(None) }),
-            Err(NoPlace::Missing) => return Err(Fault::ParentMissing { path: shown(name.as_deref()) }),
-            Err(NoPlace::Nameless) => return Err(Fault::IsDirectory { path: shown(None) }),
+            Err(no_place) => return Err(no_place.fault(shown(None), shown(name.as_deref()))),
         };
         if self.several && !self.names.insert(at.clone()) {
             let problem = "another source has the same name".to_owned();
             return Err(Fault::TransferRefused { path: work.shown(&path), problem });
         }
         if !self.several {
-            self.lands_at(&if at.is_empty() {
+            work.job.lands_at(&if at.is_empty() {
                 self.target.to_owned()
             } else {
                 self.target.join(OsStr::from_bytes(&at))

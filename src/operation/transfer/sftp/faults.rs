@@ -23,18 +23,6 @@ pub enum Act {
     Set,
 }
 
-/// Whether it ends the whole copy, whatever else there is to be copied.
-pub fn is_final(fault: &Fault) -> bool {
-    matches!(
-        fault,
-        Fault::ConnectionLost { .. }
-            | Fault::NoSpace { .. }
-            | Fault::ReadOnly { .. }
-            | Fault::StdoutFailed { .. }
-            | Fault::Internal { .. }
-    )
-}
-
 /// A path there as it is shown.
 pub fn shown(host: &str, path: &[u8]) -> String {
     format!("{host}{}", String::from_utf8_lossy(path))

@@ -14,8 +14,8 @@ use super::remote::violation;
 use super::resume::prefix;
 use super::stream::stream;
 use super::work::{Outcome, Work};
-use crate::errors::{Caught, Fault};
-use crate::model::sink::{Sink, Stream};
+use crate::errors::Fault;
+use crate::model::sink::Sink;
 use crate::model::transfer::{Entry, EntryAction};
 use crate::operation::transfer::local::target::{Incoming, Times, Tree, Wanted};
 use crate::operation::transfer::{command, part};
@@ -226,7 +226,7 @@ pub async fn print<S: Sink>(work: &Work<'_, '_, S>, path: &[u8], known: &Attribu
         if let Some(hash) = &mut hash {
             hash.update(&piece);
         }
-        write(work, piece).await
+        work.job.print(piece).await
     })
     .await?;
     drop(work.remote.close(&handle));
@@ -239,16 +239,4 @@ pub async fn print<S: Sink>(work: &Work<'_, '_, S>, path: &[u8], known: &Attribu
         entry.sha256 = Some(command::hex(&ours));
     }
     Ok(Outcome::Done(entry))
-}
-
-#[expect(
-    clippy::await_holding_refcell_ref,
-    reason = "one file goes to standard output, and nothing else tells anything meanwhile"
-)]
-async fn write<S: Sink>(work: &Work<'_, '_, S>, piece: Bytes) -> Result<(), Fault> {
-    let written = work.job.sink.borrow_mut().write(Stream::Stdout, piece).await;
-    written.map_err(|error| match error.kind() {
-        io::ErrorKind::BrokenPipe => Fault::Interrupted { signal: Caught::Pipe, confirmed: None },
-        _ => Fault::StdoutFailed { problem: error.to_string() },
-    })
 }

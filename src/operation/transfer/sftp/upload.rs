@@ -24,7 +24,7 @@ use crate::model::sink::Sink;
 use crate::operation::transfer::local::source::{Found, Item, Walk};
 use crate::operation::transfer::local::{self, Kind};
 use crate::operation::transfer::place::join;
-use crate::operation::transfer::place::{NoPlace, Place, Standing, Subject, name_of, parent_of, place};
+use crate::operation::transfer::place::{Place, Standing, Subject, name_of, parent_of, place};
 
 /// Copies all sources.
 pub async fn upload<S: Sink>(
@@ -103,9 +103,7 @@ fn whither<S: Sink>(
     match place(target, standing, subject, work.options().parents) {
         Ok(Place::Itself) => Ok(target.to_vec()),
         Ok(Place::Into) => Ok(into()),
-        Err(NoPlace::NotADirectory) => Err(Fault::NotADirectory { path: work.shown(target) }),
-        Err(NoPlace::Missing) => Err(Fault::ParentMissing { path: work.shown(&into()) }),
-        Err(NoPlace::Nameless) => Err(Fault::IsDirectory { path: work.shown(target) }),
+        Err(no_place) => Err(no_place.fault(work.shown(target), work.shown(&into()))),
     }
 }
 

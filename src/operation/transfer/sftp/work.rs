@@ -180,15 +180,7 @@ impl<'a, 'j, S: Sink> Work<'a, 'j, S> {
         match result {
             Ok(Outcome::Done(entry)) => ledger.done(entry),
             Ok(Outcome::Kept) => ledger.kept(below, "exists"),
-            Err(fault) => {
-                // A lost connection says nothing about the file.
-                if !matches!(fault, Fault::ConnectionLost { .. }) {
-                    ledger.failed(below, 0, fault.clone());
-                }
-                if faults::is_final(&fault) {
-                    return Err(fault);
-                }
-            }
+            Err(fault) => ledger.settle_failure(below, fault)?,
         }
         Ok(())
     }
