@@ -6,13 +6,15 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+use futures_util::StreamExt as _;
+
 use super::attributes::{Attributes, Type};
 use super::faults::Act;
-use super::find::{find, is_name};
+use super::find::{find, is_name, looks};
 use super::get::{Ingoing, get, print};
 use super::lanes::{Lanes, lanes_for};
 use super::listing::Listing;
-use super::remote::violation;
+use super::remote::{Answer, PATH_MOST, violation};
 use super::wire::{Name, status};
 use super::work::{Outcome, Work};
 use crate::errors::Fault;
@@ -24,6 +26,9 @@ use crate::operation::transfer::local::{self, DEPTH_MAX};
 use crate::operation::transfer::part;
 use crate::operation::transfer::place::join;
 use crate::operation::transfer::place::{NoPlace, Place, Standing, Subject, name_of, place};
+
+/// So much of a name that is none is shown.
+const NAME_SHOWN: usize = 255;
 
 /// Copies all sources.
 pub async fn download<S: Sink>(
@@ -69,9 +74,10 @@ async fn visit<S: Sink>(
     if several {
         visit.lands_at(target);
     }
-    for path in found {
+    let mut looks = std::pin::pin!(looks(work, found, work.options().symlinks == Symlinks::Follow));
+    while let Some((path, known)) = visit.lanes.during(looks.next()).await? {
         let below = if several { name_of(path).unwrap_or_default().to_vec() } else { Vec::new() };
-        if let Err(fault) = visit.source(path.clone(), &below).await {
+        if let Err(fault) = visit.source(path.to_vec(), known, &below).await {
             work.settle(&below, Err(fault))?;
         }
     }
@@ -165,13 +171,9 @@ impl<S: Sink> Visit<'_, '_, '_, S> {
     }
 
     /// One source, from the top.
-    async fn source(&mut self, path: Vec<u8>, below: &[u8]) -> Result<(), Fault> {
+    async fn source(&mut self, path: Vec<u8>, known: Answer<Attributes>, below: &[u8]) -> Result<(), Fault> {
         let work = self.work;
         let options = work.options();
-        let known = match options.symlinks {
-            Symlinks::Follow => work.remote.stat(&path).await,
-            Symlinks::Keep | Symlinks::Skip => work.remote.lstat(&path).await,
-        };
         let known = match known {
             Ok(known) => known,
             Err(denied) if denied.code() == Some(status::NO_SUCH_FILE) => match work.remote.lstat(&path).await {
@@ -248,14 +250,21 @@ impl<S: Sink> Visit<'_, '_, '_, S> {
         let work = self.work;
         let Some(level) = self.inside.last() else { return Ok(()) };
         let Name { name, attributes: mut known } = name;
-        let shown = join(self.below(&level.at), &name);
         if !is_name(&name) {
-            let problem = format!("`{}` is no name in a directory", String::from_utf8_lossy(&name));
-            return work.settle(&shown, Err(violation(problem)));
+            // It may be as long as a packet, and there may be no end of them.
+            let name = &name[..name.len().min(NAME_SHOWN)];
+            let problem = format!("`{}` is no name in a directory", String::from_utf8_lossy(name));
+            return work.settle(&join(self.below(&level.at), name), Err(violation(problem)));
         }
+        let shown = join(self.below(&level.at), &name);
         if part::is_part(&name) {
             work.job.ledger.borrow_mut().skipped(&shown, "partial_file");
             return Ok(());
+        }
+        if level.path.len() + name.len() >= PATH_MOST {
+            let problem = format!("its path on the host is longer than {PATH_MOST} bytes");
+            let path = work.shown(&name);
+            return work.settle(self.below(&level.at), Err(Fault::TransferRefused { path, problem }));
         }
         let (path, at, mut real) = (join(&level.path, &name), join(&level.at, &name), Vec::new());
         if work.options().symlinks == Symlinks::Follow {

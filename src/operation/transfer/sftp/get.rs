@@ -97,8 +97,7 @@ async fn fill<S: Sink>(
             Some(command::hex(&ours))
         }
     };
-    let committed = tokio::task::spawn_blocking(move || incoming.commit(size)).await;
-    committed.map_err(|error| Fault::Internal { problem: error.to_string() })??;
+    incoming.commit(size).await?;
     let action = if begin > 0 { EntryAction::Resumed } else { EntryAction::Copied };
     let mut entry = Entry::new(below, action, size - begin);
     entry.sha256 = sha256;
@@ -119,8 +118,7 @@ async fn proven<S: Sink>(
     }
     if known.size.is_some_and(|size| here <= size) {
         let unreadable = |error: io::Error| crate::operation::transfer::local::fault(incoming.shown(), &error);
-        let held = incoming.held().try_clone().map_err(unreadable)?;
-        let ours = prefix(held.into(), here).await.map_err(unreadable)?;
+        let ours = prefix(incoming.held(), here).await.map_err(unreadable)?;
         // Reading it back would take as long as fetching it.
         if let Some(ours) = ours
             && let Some(theirs) = command::sha256(work.line(), path, here).await
