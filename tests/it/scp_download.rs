@@ -70,7 +70,18 @@ fn reason(said: &Envelope, path: &str) -> String {
 #[test]
 fn a_pattern_stands_for_what_fits_it_and_a_name_that_is_there_for_itself() {
     let place = Place::new().with(&[
-        "a1", "a2", "b1", ".a3", "x*y", "xzy", "[ab]1", "q?", "qq", "one/same", "two/other", "three/same-not",
+        "a1",
+        "a2",
+        "b1",
+        ".a3",
+        "x*y",
+        "xzy",
+        "[ab]1",
+        "q?",
+        "qq",
+        "one/same",
+        "two/other",
+        "three/same-not",
     ]);
     for (pattern, found) in [
         ("a*", &["a1", "a2"][..]),
@@ -260,4 +271,25 @@ fn many_sources_are_not_asked_for_one_by_one() {
     let run = place.cli("scp 'THERE/f*' HERE/").via(&far).limit(Duration::from_secs(60)).run();
     assert_eq!(run.succeeded()["transfer"]["files"], 400, "{run}");
     assert!(run.elapsed < Duration::from_secs(10), "{run}");
+}
+
+#[test]
+fn directories_and_links_are_not_asked_for_one_by_one() {
+    let place = Place::new();
+    for n in 0..100 {
+        let dir = place.there.join(format!("tree/d{n}"));
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join("f"), "x").unwrap();
+        for link in 0..3 {
+            symlink("f", dir.join(format!("l{link}"))).unwrap();
+        }
+    }
+    let delay = Duration::from_millis(25);
+    let far = place.sshd.proxy().delay(Way::Up, delay).delay(Way::Down, delay).start();
+    // Each question waited for by itself would take half a minute.
+    for (options, files) in [("", 400), ("--symlinks keep", 100)] {
+        let run = place.cli(&format!("scp -r {options} THERE/tree HERE/{files}")).via(&far).run();
+        assert_eq!(run.succeeded()["transfer"]["files"], files, "{run}");
+        assert!(run.elapsed < Duration::from_secs(15), "{run}");
+    }
 }

@@ -34,15 +34,16 @@ while True:
     name = body[9:9 + n]
     if how == 'wrong_id': i += 7
     if kind == 16: names(i, [(b'/home/x' if name == b'.' else name, DIR)])
+    elif kind == 7 and b'*' in name: status(i, 2)
     elif kind in (7, 17): send(b'\x69' + struct.pack('>I', i) + (attrs(DIR) if name.endswith(b'd') else attrs(FILE, size())))
-    elif kind == 19: names(i, [(b't' * (200000 if round % 2 else 4000), LINK)])
+    elif kind == 19: names(i, [(b't' * (100000 if round % 2 else 4000), LINK)])
     elif kind == 8: send(b'\x69' + struct.pack('>I', i) + attrs(FILE, size()))
     elif kind in (3, 11): round = 0; send(b'\x66' + struct.pack('>I', i) + s(b'h'))
     elif kind == 12:
         round += 1
         if how == 'endless_directory': names(i, [(b'../e%d-%d' % (round, k), FILE) for k in range(100)])
         elif how == 'empty_answers': names(i, [])
-        elif how == 'long_names': names(i, [(b'/' + b'\xff' * 200000, FILE)])
+        elif how == 'long_names': names(i, [(b'/' + b'\xff' * 100000, FILE)])
         elif how == 'endless_links': names(i, [(b'l%d-%d' % (round, k), LINK) for k in range(100)])
         elif how == 'fitting_names': names(i, [(b'%d-%d-' % (round, k) + b'n' * 3000, FILE) for k in range(50)])
         elif how == 'deep' and round < 2: names(i, [(b'd' * 255, DIR)])

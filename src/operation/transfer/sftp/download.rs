@@ -1,6 +1,6 @@
 //! From there to here: where each source goes, and a walk through it with many files on their way at once.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -11,9 +11,11 @@ use futures_util::StreamExt as _;
 use super::attributes::{Attributes, Type};
 use super::faults::Act;
 use super::find::{find, is_name, looks};
-use super::get::{Ingoing, get, print};
+use super::get::{Ingoing, get};
 use super::lanes::{Lanes, lanes_for};
+use super::level::{Ahead, Asking, Level};
 use super::listing::Listing;
+use super::print::to_stdout;
 use super::remote::{Answer, PATH_MOST, violation};
 use super::wire::{Name, status};
 use super::work::{Outcome, Work};
@@ -68,6 +70,7 @@ async fn visit<S: Sink>(
         several,
         lanes: Lanes::new(),
         inside: Vec::new(),
+        asking: Asking { follow: work.options().symlinks == Symlinks::Follow, open: Cell::new(0) },
         names: BTreeSet::new(),
         skip: 0,
     };
@@ -105,47 +108,6 @@ fn finish<S: Sink>(work: &Work<'_, '_, S>, tree: Tree, skip: usize) -> Result<()
     result
 }
 
-async fn to_stdout<S: Sink>(work: &Work<'_, '_, S>, found: &[Vec<u8>]) -> Result<(), Fault> {
-    let path = match found {
-        [] => return Ok(()),
-        [path] => path,
-        _ => {
-            let message = "standard output takes one file, and the source stands for several".to_owned();
-            return Err(Fault::Usage { message });
-        }
-    };
-    let known = match work.remote.stat(path).await {
-        Ok(known) => known,
-        Err(denied) => return Err(work.explain(denied, path, Act::Read).await),
-    };
-    let printed = match known.file_type() {
-        Some(Type::Directory) => Err(Fault::SourceIsDirectory { path: work.shown(path) }),
-        Some(Type::Other(kind)) => {
-            work.job.ledger.borrow_mut().skipped(b"", kind);
-            return Ok(());
-        }
-        _ => print(work, path, &known).await,
-    };
-    // Half of a file went out: that ends it, whatever it was.
-    let result = work.settle(
-        b"",
-        printed.as_ref().map_err(Clone::clone).map(|outcome| match outcome {
-            Outcome::Done(entry) => Outcome::Done(entry.clone()),
-            Outcome::Kept => Outcome::Kept,
-        }),
-    );
-    printed.map(drop).and(result)
-}
-
-/// A directory that is being gone through.
-struct Level {
-    listing: Listing,
-    path: Vec<u8>,
-    at: Vec<u8>,
-    /// Its path without links, where links are followed.
-    real: Vec<u8>,
-}
-
 /// What is gone through.
 struct Visit<'w, 'a, 'j, S> {
     work: &'w Work<'a, 'j, S>,
@@ -155,6 +117,7 @@ struct Visit<'w, 'a, 'j, S> {
     several: bool,
     lanes: Lanes<'w>,
     inside: Vec<Level>,
+    asking: Asking,
     names: BTreeSet<Vec<u8>>,
     skip: usize,
 }
@@ -222,7 +185,7 @@ impl<S: Sink> Visit<'_, '_, '_, S> {
         } else {
             Vec::new()
         };
-        self.entry(path, at, known, real).await?;
+        self.entry(path, at, known, real, Ahead::Nothing).await?;
         self.walk().await
     }
 
@@ -230,9 +193,9 @@ impl<S: Sink> Visit<'_, '_, '_, S> {
     async fn walk(&mut self) -> Result<(), Fault> {
         let work = self.work;
         while let Some(level) = self.inside.last_mut() {
-            let next = self.lanes.during(level.listing.next(&work.remote)).await?;
+            let next = self.lanes.during(level.next(&work.remote, &self.asking)).await?;
             match next {
-                Ok(Some(name)) => self.child(name).await?,
+                Ok(Some((name, ahead))) => self.child(name, ahead).await?,
                 Ok(None) => {
                     self.inside.pop();
                 }
@@ -246,7 +209,7 @@ impl<S: Sink> Visit<'_, '_, '_, S> {
         Ok(())
     }
 
-    async fn child(&mut self, name: Name) -> Result<(), Fault> {
+    async fn child(&mut self, name: Name, ahead: Ahead) -> Result<(), Fault> {
         let work = self.work;
         let Some(level) = self.inside.last() else { return Ok(()) };
         let Name { name, attributes: mut known } = name;
@@ -280,18 +243,30 @@ impl<S: Sink> Visit<'_, '_, '_, S> {
             }
         }
         if known.file_type() == Some(Type::Symlink) && work.options().symlinks == Symlinks::Follow {
-            match self.behind(&path, &shown).await? {
-                Some((found, where_to)) => (known, real) = (found, where_to),
+            match self.behind(&path, &shown, ahead).await? {
+                Some((found, where_to)) => {
+                    (known, real) = (found, where_to);
+                    return self.entry(path, at, known, real, Ahead::Nothing).await;
+                }
                 None => return Ok(()),
             }
         }
-        self.entry(path, at, known, real).await
+        self.entry(path, at, known, real, ahead).await
     }
 
     /// What a link leads to; none where that was told.
-    async fn behind(&mut self, path: &[u8], shown: &[u8]) -> Result<Option<(Attributes, Vec<u8>)>, Fault> {
+    async fn behind(
+        &mut self,
+        path: &[u8],
+        shown: &[u8],
+        ahead: Ahead,
+    ) -> Result<Option<(Attributes, Vec<u8>)>, Fault> {
         let work = self.work;
-        let found = match self.lanes.during(work.remote.stat(path)).await? {
+        let found = match ahead {
+            Ahead::Behind(asked) => self.lanes.during(asked).await?,
+            _ => self.lanes.during(work.remote.stat(path)).await?,
+        };
+        let found = match found {
             Ok(found) => found,
             Err(denied) if denied.code() == Some(status::NO_SUCH_FILE) => {
                 work.job.ledger.borrow_mut().skipped(shown, "dangling_link");
@@ -322,21 +297,31 @@ impl<S: Sink> Visit<'_, '_, '_, S> {
     }
 
     /// Takes an entry of a known kind.
-    async fn entry(&mut self, path: Vec<u8>, at: Vec<u8>, known: Attributes, real: Vec<u8>) -> Result<(), Fault> {
+    async fn entry(
+        &mut self,
+        path: Vec<u8>,
+        at: Vec<u8>,
+        known: Attributes,
+        real: Vec<u8>,
+        ahead: Ahead,
+    ) -> Result<(), Fault> {
         let (work, tree) = (self.work, self.tree);
         let below = self.below(&at).to_vec();
         match known.file_type() {
-            Some(Type::Directory) => self.enter(path, at, &known, real).await,
+            Some(Type::Directory) => self.enter(path, at, &known, real, ahead).await,
             Some(Type::Symlink) if work.options().symlinks == Symlinks::Skip => {
                 work.job.ledger.borrow_mut().skipped(&below, "symlink");
                 Ok(())
             }
             Some(Type::Symlink) => {
-                let noted = match self.lanes.during(work.remote.readlink(&path)).await? {
-                    Ok(text) => tree.borrow_mut().symlink(&at, &text),
-                    Err(denied) => Err(work.explain(denied, &path, Act::Read).await),
+                let link = async move {
+                    let noted = match work.remote.readlink(&path).await {
+                        Ok(text) => tree.borrow_mut().symlink(&at, &text),
+                        Err(denied) => Err(work.explain(denied, &path, Act::Read).await),
+                    };
+                    noted.or_else(|fault| work.settle(&below, Err(fault)))
                 };
-                noted.or_else(|fault| work.settle(&below, Err(fault)))
+                self.lanes.send(1, link).await
             }
             Some(Type::Other(kind)) => {
                 work.job.ledger.borrow_mut().skipped(&below, kind);
@@ -354,15 +339,26 @@ impl<S: Sink> Visit<'_, '_, '_, S> {
         }
     }
 
-    async fn enter(&mut self, path: Vec<u8>, at: Vec<u8>, known: &Attributes, real: Vec<u8>) -> Result<(), Fault> {
+    async fn enter(
+        &mut self,
+        path: Vec<u8>,
+        at: Vec<u8>,
+        known: &Attributes,
+        real: Vec<u8>,
+        ahead: Ahead,
+    ) -> Result<(), Fault> {
         let work = self.work;
         let below = self.below(&at).to_vec();
         if self.inside.len() >= DEPTH_MAX {
             return work.settle(&below, Err(local::too_deep(&below)));
         }
         // Listed before it is made: what cannot be read leaves no trace.
-        let listing = match self.lanes.during(Listing::open(&work.remote, &path)).await? {
-            Ok(listing) => listing,
+        let opened = match ahead {
+            Ahead::Opened(asked) => self.lanes.during(asked).await?,
+            _ => self.lanes.during(work.remote.opendir(&path)).await?,
+        };
+        let handle = match opened {
+            Ok(handle) => handle,
             Err(denied) => {
                 let fault = work.explain(denied, &path, Act::Read).await;
                 return work.settle(&below, Err(fault));
@@ -376,9 +372,15 @@ impl<S: Sink> Visit<'_, '_, '_, S> {
                 work.made(&below);
             }
             Ok(false) => {}
-            Err(fault) => return work.settle(&below, Err(fault)),
+            Err(fault) => {
+                // It was only opened, and nobody waits for its end.
+                drop(work.remote.close(&handle));
+                return work.settle(&below, Err(fault));
+            }
         }
-        self.inside.push(Level { listing, path, at, real });
+        let listing = Listing::of(&work.remote, handle);
+        let enters = self.inside.len() + 1 < DEPTH_MAX;
+        self.inside.push(Level::new(listing, path, at, real, enters));
         Ok(())
     }
 }

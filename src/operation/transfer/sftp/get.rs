@@ -14,8 +14,8 @@ use super::remote::violation;
 use super::resume::prefix;
 use super::stream::stream;
 use super::work::{Outcome, Work};
-use crate::errors::{Caught, Fault};
-use crate::model::sink::{Sink, Stream};
+use crate::errors::Fault;
+use crate::model::sink::Sink;
 use crate::model::transfer::{Entry, EntryAction};
 use crate::operation::transfer::local::target::{Incoming, Times, Tree, Wanted};
 use crate::operation::transfer::{command, part};
@@ -132,7 +132,7 @@ async fn proven<S: Sink>(
 }
 
 /// Reads the file from there on, as long as it is, and returns how long that is.
-async fn read<S: Sink>(
+pub async fn read<S: Sink>(
     work: &Work<'_, '_, S>,
     handle: &[u8],
     path: &[u8],
@@ -209,44 +209,4 @@ impl Writer {
         self.at += std::mem::take(&mut self.bytes) as u64;
         Ok(())
     }
-}
-
-/// Fetches a file to our standard output.
-pub async fn print<S: Sink>(work: &Work<'_, '_, S>, path: &[u8], known: &Attributes) -> Result<Outcome, Fault> {
-    let handle = match work.remote.open_to_read(path).await {
-        Ok(handle) => handle,
-        Err(denied) => return Err(work.explain(denied, path, Act::Read).await),
-    };
-    work.touched();
-    let look = work.remote.fstat(&handle);
-    let mut hash = work.options().verify.then(Sha256::new);
-    let size = read(work, &handle, path, known, 0, look, async |piece| {
-        if let Some(hash) = &mut hash {
-            hash.update(&piece);
-        }
-        write(work, piece).await
-    })
-    .await?;
-    drop(work.remote.close(&handle));
-    let mut entry = Entry::new(b"", EntryAction::Copied, size);
-    if let Some(hash) = hash {
-        let ours: [u8; 32] = hash.finalize().into();
-        if digest::of_remote(work, path, size).await? != ours {
-            return Err(Fault::VerifyMismatch { path: "standard output".to_owned() });
-        }
-        entry.sha256 = Some(command::hex(&ours));
-    }
-    Ok(Outcome::Done(entry))
-}
-
-#[expect(
-    clippy::await_holding_refcell_ref,
-    reason = "one file goes to standard output, and nothing else tells anything meanwhile"
-)]
-async fn write<S: Sink>(work: &Work<'_, '_, S>, piece: Bytes) -> Result<(), Fault> {
-    let written = work.job.sink.borrow_mut().write(Stream::Stdout, piece).await;
-    written.map_err(|error| match error.kind() {
-        io::ErrorKind::BrokenPipe => Fault::Interrupted { signal: Caught::Pipe, confirmed: None },
-        _ => Fault::StdoutFailed { problem: error.to_string() },
-    })
 }
