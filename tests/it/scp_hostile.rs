@@ -45,7 +45,7 @@ while True:
         elif how == 'empty_answers': names(i, [])
         elif how == 'long_names': names(i, [(b'/' + b'\xff' * 100000, FILE)])
         elif how == 'endless_links': names(i, [(b'l%d-%d' % (round, k), LINK) for k in range(100)])
-        elif how == 'fitting_names': names(i, [(b'%d-%d-' % (round, k) + b'n' * 3000, FILE) for k in range(50)])
+        elif how == 'fitting_names': names(i, [(b'%d-%d-' % (round, k) + b'n' * 3000, FILE) for k in range(30)])
         elif how == 'deep' and round < 2: names(i, [(b'd' * 255, DIR)])
         elif round > 1: status(i, 1)
         elif how == 'names': names(i, [(b'../up', FILE), (b'/abs', FILE), (b'a/b', FILE), (b'', FILE), (b'..', DIR), (b'nul\0x', FILE), (b'fine', FILE)])

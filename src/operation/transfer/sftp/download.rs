@@ -193,10 +193,14 @@ impl<S: Sink> Visit<'_, '_, '_, S> {
     async fn walk(&mut self) -> Result<(), Fault> {
         let work = self.work;
         while let Some(level) = self.inside.last_mut() {
-            let next = self.lanes.during(level.next(&work.remote, &self.asking)).await?;
-            match next {
-                Ok(Some((name, ahead))) => self.child(name, ahead).await?,
-                Ok(None) => {
+            level.look_ahead(&work.remote, &self.asking, &mut self.lanes);
+            if let Some((name, ahead)) = level.next(&self.asking) {
+                self.child(name, ahead).await?;
+                continue;
+            }
+            match self.lanes.during(level.more(&work.remote)).await? {
+                Ok(true) => {}
+                Ok(false) => {
                     self.inside.pop();
                 }
                 Err(denied) => {
@@ -354,11 +358,14 @@ impl<S: Sink> Visit<'_, '_, '_, S> {
         }
         // Listed before it is made: what cannot be read leaves no trace.
         let opened = match ahead {
-            Ahead::Opened(asked) => self.lanes.during(asked).await?,
-            _ => self.lanes.during(work.remote.opendir(&path)).await?,
+            Ahead::Opened(asked) => self.lanes.during(asked).await?.unwrap_or_else(|_| {
+                let problem = "a listing was given up".to_owned();
+                Err(Fault::Internal { problem }.into())
+            }),
+            _ => self.lanes.during(Listing::open(&work.remote, &path)).await?,
         };
-        let handle = match opened {
-            Ok(handle) => handle,
+        let listing = match opened {
+            Ok(listing) => listing,
             Err(denied) => {
                 let fault = work.explain(denied, &path, Act::Read).await;
                 return work.settle(&below, Err(fault));
@@ -373,12 +380,10 @@ impl<S: Sink> Visit<'_, '_, '_, S> {
             }
             Ok(false) => {}
             Err(fault) => {
-                // It was only opened, and nobody waits for its end.
-                drop(work.remote.close(&handle));
+                listing.close(&work.remote);
                 return work.settle(&below, Err(fault));
             }
         }
-        let listing = Listing::of(&work.remote, handle);
         let enters = self.inside.len() + 1 < DEPTH_MAX;
         self.inside.push(Level::new(listing, path, at, real, enters));
         Ok(())

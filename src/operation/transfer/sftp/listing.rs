@@ -43,6 +43,17 @@ impl Listing {
         self.ahead.push_back(Box::pin(remote.readdir(&self.handle)));
     }
 
+    /// Nothing more of it is wanted.
+    pub fn close(mut self, remote: &Remote) {
+        self.end(remote);
+    }
+
+    fn end(&mut self, remote: &Remote) {
+        self.ahead.clear();
+        // It was only read, and nobody waits for its end.
+        drop(remote.close(&self.handle));
+    }
+
     /// The next entry, where it is here already.
     pub fn at_hand(&mut self) -> Option<Name> {
         while let Some(name) = self.names.pop_front() {
@@ -71,14 +82,11 @@ impl Listing {
                     self.ask(remote);
                 }
                 Ok(None) => {
-                    self.ahead.clear();
-                    // It was only read.
-                    drop(remote.close(&self.handle));
+                    self.end(remote);
                     return Ok(None);
                 }
                 Err(denied) => {
-                    self.ahead.clear();
-                    drop(remote.close(&self.handle));
+                    self.end(remote);
                     return Err(denied);
                 }
             }
