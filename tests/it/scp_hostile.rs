@@ -154,16 +154,15 @@ fn what_has_no_end_ends_with_the_deadline_and_in_bounded_memory() {
         assert!(files.is_empty(), "{how}: {files:?}: {run}");
         assert!(run.peak_rss_kib < 64 << 10, "{how}: {} KiB", run.peak_rss_kib);
     }
-    let names: [(&str, &str, i64, &str); 4] = [
-        ("long_names", "-r DEST:d", 1, "timeout"),
-        ("endless_links", "-r --symlinks keep DEST:d", 1, "timeout"),
+    for (how, what, exit, code) in [
+        ("long_names", "--timeout 6s -r DEST:d", 1, "timeout"),
+        ("endless_links", "--timeout 6s -r --symlinks keep DEST:d", 1, "timeout"),
         ("fitting_names", "'DEST:d/*'", 73, "transfer_refused"),
         ("deep", "-r DEST:d", 1, "partial_transfer"),
-    ];
-    for (how, what, exit, code) in names {
+    ] {
         let Some(liar) = Liar::that(how) else { return };
         let into = liar.target();
-        let line = format!("scp --protocol sftp --timeout 6s {what} {}/", into.display());
+        let line = format!("scp --protocol sftp {what} {}/", into.display());
         let run = liar.sshd.cli(&line).limit(Duration::from_secs(60)).run();
         eprintln!("{how}: {} KiB", run.peak_rss_kib);
         assert!(run.peak_rss_kib < 64 << 10, "{how}: {} KiB", run.peak_rss_kib);
