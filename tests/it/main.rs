@@ -21,6 +21,7 @@ mod rig;
 mod rig_itself;
 mod scp_cases;
 mod scp_cut;
+mod scp_download;
 mod scp_hostile;
 mod scp_legacy;
 mod scp_modes;

@@ -15,7 +15,7 @@ inp, out = sys.stdin.buffer, sys.stdout.buffer
 def s(b): return struct.pack('>I', len(b)) + b
 def send(b): out.write(struct.pack('>I', len(b)) + b); out.flush()
 def attrs(mode, size=3): return struct.pack('>IQI', 5, size, mode)
-DIR, FILE = 0o40755, 0o100644
+DIR, FILE, LINK = 0o40755, 0o100644, 0o120777
 def size():
     return {'endless_file': 1 << 62, 'short': 1000}.get(how, 3)
 def names(i, listed):
@@ -34,13 +34,19 @@ while True:
     name = body[9:9 + n]
     if how == 'wrong_id': i += 7
     if kind == 16: names(i, [(b'/home/x' if name == b'.' else name, DIR)])
+    elif kind == 7 and b'*' in name: status(i, 2)
     elif kind in (7, 17): send(b'\x69' + struct.pack('>I', i) + (attrs(DIR) if name.endswith(b'd') else attrs(FILE, size())))
+    elif kind == 19: names(i, [(b't' * (100000 if round % 2 else 4000), LINK)])
     elif kind == 8: send(b'\x69' + struct.pack('>I', i) + attrs(FILE, size()))
     elif kind in (3, 11): round = 0; send(b'\x66' + struct.pack('>I', i) + s(b'h'))
     elif kind == 12:
         round += 1
         if how == 'endless_directory': names(i, [(b'../e%d-%d' % (round, k), FILE) for k in range(100)])
         elif how == 'empty_answers': names(i, [])
+        elif how == 'long_names': names(i, [(b'/' + b'\xff' * 100000, FILE)])
+        elif how == 'endless_links': names(i, [(b'l%d-%d' % (round, k), LINK) for k in range(100)])
+        elif how == 'fitting_names': names(i, [(b'%d-%d-' % (round, k) + b'n' * 3000, FILE) for k in range(30)])
+        elif how == 'deep' and round < 2: names(i, [(b'd' * 255, DIR)])
         elif round > 1: status(i, 1)
         elif how == 'names': names(i, [(b'../up', FILE), (b'/abs', FILE), (b'a/b', FILE), (b'', FILE), (b'..', DIR), (b'nul\0x', FILE), (b'fine', FILE)])
         elif how == 'swap': names(i, [(b'link', FILE), (b'out', DIR), (b'fine', FILE)])
@@ -147,6 +153,20 @@ fn what_has_no_end_ends_with_the_deadline_and_in_bounded_memory() {
         let files: Vec<String> = everything_below(&into).into_iter().filter(|name| name != "d").collect();
         assert!(files.is_empty(), "{how}: {files:?}: {run}");
         assert!(run.peak_rss_kib < 64 << 10, "{how}: {} KiB", run.peak_rss_kib);
+    }
+    for (how, what, exit, code) in [
+        ("long_names", "--timeout 6s -r DEST:d", 1, "timeout"),
+        ("endless_links", "--timeout 6s -r --symlinks keep DEST:d", 1, "timeout"),
+        ("fitting_names", "'DEST:d/*'", 73, "transfer_refused"),
+        ("deep", "-r DEST:d", 1, "partial_transfer"),
+    ] {
+        let Some(liar) = Liar::that(how) else { return };
+        let into = liar.target();
+        let line = format!("scp --protocol sftp {what} {}/", into.display());
+        let run = liar.sshd.cli(&line).limit(Duration::from_secs(60)).run();
+        eprintln!("{how}: {} KiB", run.peak_rss_kib);
+        assert!(run.peak_rss_kib < 64 << 10, "{how}: {} KiB", run.peak_rss_kib);
+        run.failed(exit, code);
     }
     let Some(liar) = Liar::that("empty_answers") else { return };
     let run = liar.sshd.cli(&format!("scp -r --protocol sftp DEST:d {}/", liar.target().display())).run();

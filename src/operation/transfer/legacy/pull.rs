@@ -326,10 +326,7 @@ impl<S: Sink> Pull<'_, '_, S> {
             Into::Nothing("exists") => return Ok(Settle::Kept),
             Into::Nothing(why) => return Ok(Settle::Skipped(why)),
             Into::Stdout => {}
-            Into::File(incoming) => {
-                let committed = tokio::task::spawn_blocking(move || incoming.commit(size)).await;
-                committed.map_err(|error| Fault::Internal { problem: error.to_string() })??;
-            }
+            Into::File(incoming) => incoming.commit(size).await?,
         }
         let mut entry = Entry::new(below, EntryAction::Copied, size);
         entry.sha256 = sha256;

@@ -13,12 +13,15 @@ use crate::errors::Fault;
 /// What the owner needs to fill a directory.
 const FILL: u32 = 0o700;
 
-/// The most directories whose last touch is still due.
-const PENDING: usize = 500_000;
+/// What directories whose last touch is still due may come to in memory, in bytes.
+const PENDING: usize = 32 << 20;
 
 /// The directories that were entered and not left.
 #[derive(Debug, Default)]
-pub(super) struct Directories(Vec<Due>);
+pub(super) struct Directories {
+    due: Vec<Due>,
+    bytes: usize,
+}
 
 #[derive(Debug)]
 struct Due {
@@ -53,25 +56,27 @@ impl Directories {
         if last == now && now & FILL == FILL && times.is_none() {
             return Ok(());
         }
-        if self.0.len() >= PENDING {
+        if self.bytes + below.len() + size_of::<Due>() > PENDING {
             return Err(Errno::NOMEM);
         }
-        self.0.push(Due { below: below.to_owned(), mode: Some(last), times });
+        self.bytes += below.len() + size_of::<Due>();
+        self.due.push(Due { below: below.to_owned(), mode: Some(last), times });
         Ok(())
     }
 
     /// All of it is there.
     pub fn leave(&mut self, below: &[u8], at: &mut Place) -> Result<(), Fault> {
-        match self.0.iter().rposition(|due| due.below == below) {
-            Some(found) => self.0.remove(found).apply(at),
-            None => Ok(()),
-        }
+        let Some(found) = self.due.iter().rposition(|due| due.below == below) else { return Ok(()) };
+        let due = self.due.remove(found);
+        self.bytes -= due.below.len() + size_of::<Due>();
+        due.apply(at)
     }
 
     /// Those that are left, the deepest first.
     pub fn settle(&mut self, at: &mut Place, tell: &mut dyn FnMut(Settled)) {
         // Each was entered after the one that holds it.
-        while let Some(due) = self.0.pop() {
+        self.bytes = 0;
+        while let Some(due) = self.due.pop() {
             if let Err(fault) = due.apply(at) {
                 tell(Settled::Failed(due.below, fault));
             }

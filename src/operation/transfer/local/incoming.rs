@@ -46,7 +46,7 @@ pub(super) struct Final {
 /// `--in-place`).
 #[derive(Debug)]
 pub struct Incoming {
-    file: File,
+    file: Arc<File>,
     spot: Spot,
     /// The temporary name, until it is renamed. None: written in place.
     part: Option<Vec<u8>>,
@@ -74,7 +74,7 @@ impl Incoming {
             }),
             other => other,
         };
-        let file = File::from(opened.map_err(|errno| fault(&spot.shown, &errno.into()))?);
+        let file = Arc::new(File::from(opened.map_err(|errno| fault(&spot.shown, &errno.into()))?));
         let begins_at = file.metadata().map_err(|error| fault(&spot.shown, &error))?.len();
         Ok(Self { file, spot, part: Some(part), begins_at, written: 0, last, new_only: false, resume })
     }
@@ -97,6 +97,7 @@ impl Incoming {
             return Err(Fault::NotRegular { path: spot.shown.to_string_lossy().into_owned() });
         }
         let begins_at = if resume { meta.len() } else { 0 };
+        let file = Arc::new(file);
         let mut incoming = Self { file, spot, part: None, begins_at, written: 0, last, new_only: false, resume };
         if !resume {
             incoming.restart()?;
@@ -116,8 +117,8 @@ impl Incoming {
     }
 
     /// What is there already, to be compared: read it by offsets.
-    pub fn held(&self) -> &File {
-        &self.file
+    pub fn held(&self) -> Arc<File> {
+        Arc::clone(&self.file)
     }
 
     /// Nothing of what is there can be used.
@@ -135,7 +136,7 @@ impl Incoming {
             let mut left = &mut slices[..];
             IoSlice::advance_slices(&mut left, 0);
             while !left.is_empty() {
-                let count = match rustix::io::pwritev(&self.file, left, at) {
+                let count = match rustix::io::pwritev(&*self.file, left, at) {
                     Ok(0) => Err(io::ErrorKind::WriteZero.into()),
                     Ok(count) => Ok(count),
                     Err(Errno::INTR) => continue,
@@ -150,11 +151,27 @@ impl Incoming {
         Ok(())
     }
 
-    /// The whole file is here: so many bytes, or it is a violation. Syncs it, sets mode, group and times, and renames it. May take
-    /// long for a large file.
-    pub fn commit(mut self, size: u64) -> Result<(), Fault> {
-        let shown = self.spot.shown.clone();
-        let failed = |error| fault(&shown, &error);
+    /// The whole file is here: so many bytes, or it is a violation. Sets mode, group and times, syncs it, and renames it.
+    ///
+    /// Syncing a large file may take long, and happens elsewhere. Whoever is stopped meanwhile drops this and not the file: what
+    /// was written is removed, and never gets its name after somebody was told that it did not.
+    pub async fn commit(mut self, size: u64) -> Result<(), Fault> {
+        self.set_whole(size)?;
+        let file = self.held();
+        let synced = tokio::task::spawn_blocking(move || file.sync_all()).await;
+        let synced = synced.map_err(|error| Fault::Internal { problem: error.to_string() })?;
+        synced.map_err(|error| fault(&self.spot.shown, &error))?;
+        if let Some(part) = self.part.clone() {
+            self.rename(&part)?;
+            self.part = None;
+        }
+        Ok(())
+    }
+
+    /// Looks whether all of it is here, and sets what it shall have.
+    fn set_whole(&self, size: u64) -> Result<(), Fault> {
+        let shown = &self.spot.shown;
+        let failed = |error| fault(shown, &error);
         if self.part.is_none() {
             // A longer file was there.
             self.file.set_len(size.min(self.begins_at.saturating_add(self.written))).map_err(failed)?;
@@ -164,13 +181,7 @@ impl Incoming {
             let problem = format!("{} has {length} bytes where {size} were announced", shown.display());
             return Err(Fault::ServerViolation { problem, phase: Phase::Transfer });
         }
-        self.settle().map_err(failed)?;
-        self.file.sync_all().map_err(failed)?;
-        if let Some(part) = self.part.clone() {
-            self.rename(&part)?;
-            self.part = None;
-        }
-        Ok(())
+        self.settle().map_err(failed)
     }
 
     /// The name of the temporary file; none with `--in-place`.
@@ -190,8 +201,8 @@ impl Incoming {
                 let (uid, gid) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
                 // Only root can keep an owner, and only a member can keep a group. A group that cannot be kept gets no more
                 // than everybody.
-                let kept = rustix::fs::fchown(&self.file, uid, gid);
-                if kept.or_else(|_| rustix::fs::fchown(&self.file, None, gid)).is_err() {
+                let kept = rustix::fs::fchown(&*self.file, uid, gid);
+                if kept.or_else(|_| rustix::fs::fchown(&*self.file, None, gid)).is_err() {
                     let mode = self.last.mode.unwrap_or(meta.mode());
                     let mode = mode & !0o070 | (mode & 0o070 & (mode << 3));
                     return self.set(Some(mode));
@@ -206,7 +217,7 @@ impl Incoming {
             self.file.set_permissions(PermissionsExt::from_mode(mode & PERMISSIONS))?;
         }
         match self.last.times {
-            Some(times) => Ok(rustix::fs::futimens(&self.file, &timestamps(times))?),
+            Some(times) => Ok(rustix::fs::futimens(&*self.file, &timestamps(times))?),
             None => Ok(()),
         }
     }

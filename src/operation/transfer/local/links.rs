@@ -10,12 +10,19 @@ use super::{fault, mode_of};
 use crate::errors::Fault;
 use crate::operation::transfer::part;
 
-/// The most links that wait for the end.
-const PENDING: usize = 500_000;
+/// What links that wait for the end may come to in memory, in bytes.
+const PENDING: usize = 32 << 20;
+/// What each takes beside its path and its text.
+const EACH: usize = 2 * size_of::<Vec<u8>>();
+/// The longest text of a link (`PATH_MAX` of Linux, with the zero at its end).
+const TEXT_MAX: usize = 4095;
 
 /// The links to make: where, and what they say.
 #[derive(Debug, Default)]
-pub(super) struct Links(Vec<(Vec<u8>, Vec<u8>)>);
+pub(super) struct Links {
+    pending: Vec<(Vec<u8>, Vec<u8>)>,
+    bytes: usize,
+}
 
 enum Made {
     Linked,
@@ -25,17 +32,24 @@ enum Made {
 impl Links {
     /// One more.
     pub fn note(&mut self, below: &[u8], text: &[u8]) -> Result<(), Fault> {
-        if self.0.len() >= PENDING {
+        let refused = |problem: String| {
             let path = String::from_utf8_lossy(below).into_owned();
-            return Err(Fault::TransferRefused { path, problem: format!("there are more than {PENDING} links") });
+            Err(Fault::TransferRefused { path, problem })
+        };
+        if text.len() > TEXT_MAX {
+            return refused(format!("a link that says {} bytes", text.len()));
         }
-        self.0.push((below.to_owned(), text.to_owned()));
+        self.bytes += below.len() + text.len() + EACH;
+        if self.bytes > PENDING {
+            return refused(format!("there are more links than go into {PENDING} bytes"));
+        }
+        self.pending.push((below.to_owned(), text.to_owned()));
         Ok(())
     }
 
     /// Makes them.
     pub fn make(self, at: &mut Place, tell: &mut dyn FnMut(Settled)) {
-        for (below, text) in self.0 {
+        for (below, text) in self.pending {
             tell(match make(at, &below, &text) {
                 Ok(Made::Linked) => Settled::Linked(below),
                 Ok(Made::Kept) => Settled::Kept(below),

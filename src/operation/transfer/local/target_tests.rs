@@ -8,7 +8,7 @@ use std::process::Command;
 use bytes::Bytes;
 use tempfile::TempDir;
 
-use super::target::{Settled, Times, Tree, Wanted};
+use super::target::{Incoming, Settled, Times, Tree, Wanted};
 use crate::effect::Effect;
 use crate::errors::Fault;
 use crate::model::copy::{CopyOptions, ProgressChoice, ProtocolChoice, Symlinks};
@@ -37,11 +37,20 @@ fn wanted(mode: u32) -> Wanted<'static> {
     Wanted { mode, times: None, tag: TAG, resume: false }
 }
 
+/// Waits for what does not end at once.
+fn driven<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(work)
+}
+
+fn committed(file: Incoming, size: u64) -> Result<(), Fault> {
+    driven(file.commit(size))
+}
+
 /// Puts a file there, whole; false where it was kept.
 fn put(tree: &mut Tree, below: &str, content: &str) -> Result<bool, Fault> {
     let Some(mut file) = tree.file(below.as_bytes(), &wanted(0o644))? else { return Ok(false) };
     file.write_at(0, &[Bytes::copy_from_slice(content.as_bytes())])?;
-    file.commit(content.len() as u64).map(|()| true)
+    committed(file, content.len() as u64).map(|()| true)
 }
 
 /// A target with something outside beside it, that nobody may touch.
@@ -161,7 +170,7 @@ fn a_replaced_file_keeps_its_mode_and_another_gets_the_source_s() {
     assert!(put(&mut tree, "f", "new").unwrap());
     assert_eq!((fs::read(yard.root.join("f")).unwrap(), mode(&yard.root.join("f"))), (b"new".to_vec(), 0o604));
     let file = tree.file(b"setuid", &wanted(0o6700)).unwrap().unwrap();
-    file.commit(0).unwrap();
+    committed(file, 0).unwrap();
     assert_eq!(mode(&yard.root.join("setuid")), 0o700, "never setuid");
     let mut exact = Tree::open(&yard.root, &CopyOptions { mode: Some(0o666), ..options() });
     assert!(put(&mut exact, "f", "new").unwrap());
@@ -199,7 +208,7 @@ fn with_no_clobber_what_is_there_stays() {
     // It appears while it is copied.
     let file = tree.file(b"late", &wanted(0o644)).unwrap().unwrap();
     fs::write(yard.root.join("late"), "theirs").unwrap();
-    assert!(matches!(file.commit(0), Err(Fault::TransferRefused { .. })));
+    assert!(matches!(committed(file, 0), Err(Fault::TransferRefused { .. })));
     assert_eq!(fs::read(yard.root.join("f")).unwrap(), b"old");
     assert_eq!(fs::read(yard.root.join("late")).unwrap(), b"theirs");
     assert_eq!(names(&yard.root), ["f", "late", "link"]);
@@ -218,8 +227,38 @@ fn what_is_not_whole_is_not_there() {
     assert_eq!(names(&yard.root), ["f"]);
     let mut file = tree.file(b"f", &wanted(0o644)).unwrap().unwrap();
     file.write_at(0, &[Bytes::from_static(b"half")]).unwrap();
-    assert!(matches!(file.commit(8), Err(Fault::ServerViolation { .. })), "a short file");
+    assert!(matches!(committed(file, 8), Err(Fault::ServerViolation { .. })), "a short file");
     assert_eq!((names(&yard.root), fs::read(yard.root.join("f")).unwrap()), (vec!["f".to_owned()], b"old".to_vec()));
+}
+
+#[test]
+fn a_commit_that_is_given_up_leaves_the_old_file_alone() {
+    let yard = Yard::new();
+    fs::write(yard.root.join("f"), "old").unwrap();
+    let mut tree = Tree::open(&yard.root, &options());
+    let mut file = tree.file(b"f", &wanted(0o644)).unwrap().unwrap();
+    file.write_at(0, &[Bytes::from_static(b"new")]).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
+    runtime.block_on(async {
+        // The one thread that could sync it is held up.
+        let (release, held) = std::sync::mpsc::channel::<()>();
+        let holding = tokio::task::spawn_blocking(move || held.recv());
+        let mut commit = Box::pin(file.commit(3));
+        let begun = std::future::poll_fn(|context| std::task::Poll::Ready(commit.as_mut().poll(context)));
+        assert!(begun.await.is_pending());
+        drop((commit, release));
+        assert!(holding.await.unwrap().is_err());
+    });
+    assert_eq!((names(&yard.root), fs::read(yard.root.join("f")).unwrap()), (vec!["f".to_owned()], b"old".to_vec()));
+}
+
+#[test]
+fn links_that_wait_for_the_end_are_bounded() {
+    let yard = Yard::new();
+    let mut tree = Tree::open(&yard.root, &options());
+    assert!(matches!(tree.symlink(b"long", &[b'x'; 5000]), Err(Fault::TransferRefused { .. })));
+    let noted = (0..20_000).take_while(|n| tree.symlink(format!("l{n}").as_bytes(), &[b'x'; 4000]).is_ok()).count();
+    assert!((5_000..9_000).contains(&noted), "{noted}");
 }
 
 #[test]
@@ -230,7 +269,7 @@ fn a_directory_that_may_not_be_written_is_filled_and_closed_in_the_end() {
     tree.directory(b"d", 0o500, times).unwrap();
     tree.directory(b"d/e", 0o555, times).unwrap();
     let file = tree.file(b"d/e/f", &Wanted { times, ..wanted(0o440) }).unwrap().unwrap();
-    file.commit(0).unwrap();
+    committed(file, 0).unwrap();
     tree.symlink(b"d/link", b"e/f").unwrap();
     assert_eq!(mode(&yard.root.join("d")), 0o700, "while it is filled");
     tree.finish(|settled| assert!(matches!(settled, Settled::Linked(_)), "{settled:?}"));

@@ -1,18 +1,22 @@
 //! From there to here: where each source goes, and a walk through it with many files on their way at once.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+use futures_util::StreamExt as _;
+
 use super::attributes::{Attributes, Type};
 use super::faults::Act;
-use super::find::{find, is_name};
-use super::get::{Ingoing, get, print};
+use super::find::{find, is_name, looks};
+use super::get::{Ingoing, get};
 use super::lanes::{Lanes, lanes_for};
+use super::level::{Ahead, Asking, Level};
 use super::listing::Listing;
-use super::remote::violation;
+use super::print::to_stdout;
+use super::remote::{Answer, PATH_MOST, violation};
 use super::wire::{Name, status};
 use super::work::{Outcome, Work};
 use crate::errors::Fault;
@@ -24,6 +28,9 @@ use crate::operation::transfer::local::{self, DEPTH_MAX};
 use crate::operation::transfer::part;
 use crate::operation::transfer::place::join;
 use crate::operation::transfer::place::{Place, Standing, Subject, name_of, place};
+
+/// So much of a name that is none is shown.
+const NAME_SHOWN: usize = 255;
 
 /// Copies all sources.
 pub async fn download<S: Sink>(
@@ -63,15 +70,17 @@ async fn visit<S: Sink>(
         several,
         lanes: Lanes::new(),
         inside: Vec::new(),
+        asking: Asking { follow: work.options().symlinks == Symlinks::Follow, open: Cell::new(0) },
         names: BTreeSet::new(),
         skip: 0,
     };
     if several {
         work.job.lands_at(target);
     }
-    for path in found {
+    let mut looks = std::pin::pin!(looks(work, found, work.options().symlinks == Symlinks::Follow));
+    while let Some((path, known)) = visit.lanes.during(looks.next()).await? {
         let below = if several { name_of(path).unwrap_or_default().to_vec() } else { Vec::new() };
-        if let Err(fault) = visit.source(path.clone(), &below).await {
+        if let Err(fault) = visit.source(path.to_vec(), known, &below).await {
             work.settle(&below, Err(fault))?;
         }
     }
@@ -99,47 +108,6 @@ fn finish<S: Sink>(work: &Work<'_, '_, S>, tree: Tree, skip: usize) -> Result<()
     result
 }
 
-async fn to_stdout<S: Sink>(work: &Work<'_, '_, S>, found: &[Vec<u8>]) -> Result<(), Fault> {
-    let path = match found {
-        [] => return Ok(()),
-        [path] => path,
-        _ => {
-            let message = "standard output takes one file, and the source stands for several".to_owned();
-            return Err(Fault::Usage { message });
-        }
-    };
-    let known = match work.remote.stat(path).await {
-        Ok(known) => known,
-        Err(denied) => return Err(work.explain(denied, path, Act::Read).await),
-    };
-    let printed = match known.file_type() {
-        Some(Type::Directory) => Err(Fault::SourceIsDirectory { path: work.shown(path) }),
-        Some(Type::Other(kind)) => {
-            work.job.ledger.borrow_mut().skipped(b"", kind);
-            return Ok(());
-        }
-        _ => print(work, path, &known).await,
-    };
-    // Half of a file went out: that ends it, whatever it was.
-    let result = work.settle(
-        b"",
-        printed.as_ref().map_err(Clone::clone).map(|outcome| match outcome {
-            Outcome::Done(entry) => Outcome::Done(entry.clone()),
-            Outcome::Kept => Outcome::Kept,
-        }),
-    );
-    printed.map(drop).and(result)
-}
-
-/// A directory that is being gone through.
-struct Level {
-    listing: Listing,
-    path: Vec<u8>,
-    at: Vec<u8>,
-    /// Its path without links, where links are followed.
-    real: Vec<u8>,
-}
-
 /// What is gone through.
 struct Visit<'w, 'a, 'j, S> {
     work: &'w Work<'a, 'j, S>,
@@ -149,6 +117,7 @@ struct Visit<'w, 'a, 'j, S> {
     several: bool,
     lanes: Lanes<'w>,
     inside: Vec<Level>,
+    asking: Asking,
     names: BTreeSet<Vec<u8>>,
     skip: usize,
 }
@@ -160,13 +129,9 @@ impl<S: Sink> Visit<'_, '_, '_, S> {
     }
 
     /// One source, from the top.
-    async fn source(&mut self, path: Vec<u8>, below: &[u8]) -> Result<(), Fault> {
+    async fn source(&mut self, path: Vec<u8>, known: Answer<Attributes>, below: &[u8]) -> Result<(), Fault> {
         let work = self.work;
         let options = work.options();
-        let known = match options.symlinks {
-            Symlinks::Follow => work.remote.stat(&path).await,
-            Symlinks::Keep | Symlinks::Skip => work.remote.lstat(&path).await,
-        };
         let known = match known {
             Ok(known) => known,
             Err(denied) if denied.code() == Some(status::NO_SUCH_FILE) => match work.remote.lstat(&path).await {
@@ -213,7 +178,7 @@ impl<S: Sink> Visit<'_, '_, '_, S> {
         } else {
             Vec::new()
         };
-        self.entry(path, at, known, real).await?;
+        self.entry(path, at, known, real, Ahead::Nothing).await?;
         self.walk().await
     }
 
@@ -221,10 +186,14 @@ impl<S: Sink> Visit<'_, '_, '_, S> {
     async fn walk(&mut self) -> Result<(), Fault> {
         let work = self.work;
         while let Some(level) = self.inside.last_mut() {
-            let next = self.lanes.during(level.listing.next(&work.remote)).await?;
-            match next {
-                Ok(Some(name)) => self.child(name).await?,
-                Ok(None) => {
+            level.look_ahead(&work.remote, &self.asking, &mut self.lanes);
+            if let Some((name, ahead)) = level.next(&self.asking) {
+                self.child(name, ahead).await?;
+                continue;
+            }
+            match self.lanes.during(level.more(&work.remote)).await? {
+                Ok(true) => {}
+                Ok(false) => {
                     self.inside.pop();
                 }
                 Err(denied) => {
@@ -237,18 +206,25 @@ impl<S: Sink> Visit<'_, '_, '_, S> {
         Ok(())
     }
 
-    async fn child(&mut self, name: Name) -> Result<(), Fault> {
+    async fn child(&mut self, name: Name, ahead: Ahead) -> Result<(), Fault> {
         let work = self.work;
         let Some(level) = self.inside.last() else { return Ok(()) };
         let Name { name, attributes: mut known } = name;
-        let shown = join(self.below(&level.at), &name);
         if !is_name(&name) {
-            let problem = format!("`{}` is no name in a directory", String::from_utf8_lossy(&name));
-            return work.settle(&shown, Err(violation(problem)));
+            // It may be as long as a packet, and there may be no end of them.
+            let name = &name[..name.len().min(NAME_SHOWN)];
+            let problem = format!("`{}` is no name in a directory", String::from_utf8_lossy(name));
+            return work.settle(&join(self.below(&level.at), name), Err(violation(problem)));
         }
+        let shown = join(self.below(&level.at), &name);
         if part::is_part(&name) {
             work.job.ledger.borrow_mut().skipped(&shown, "partial_file");
             return Ok(());
+        }
+        if level.path.len() + name.len() >= PATH_MOST {
+            let problem = format!("its path on the host is longer than {PATH_MOST} bytes");
+            let path = work.shown(&name);
+            return work.settle(self.below(&level.at), Err(Fault::TransferRefused { path, problem }));
         }
         let (path, at, mut real) = (join(&level.path, &name), join(&level.at, &name), Vec::new());
         if work.options().symlinks == Symlinks::Follow {
@@ -264,18 +240,30 @@ impl<S: Sink> Visit<'_, '_, '_, S> {
             }
         }
         if known.file_type() == Some(Type::Symlink) && work.options().symlinks == Symlinks::Follow {
-            match self.behind(&path, &shown).await? {
-                Some((found, where_to)) => (known, real) = (found, where_to),
+            match self.behind(&path, &shown, ahead).await? {
+                Some((found, where_to)) => {
+                    (known, real) = (found, where_to);
+                    return self.entry(path, at, known, real, Ahead::Nothing).await;
+                }
                 None => return Ok(()),
             }
         }
-        self.entry(path, at, known, real).await
+        self.entry(path, at, known, real, ahead).await
     }
 
     /// What a link leads to; none where that was told.
-    async fn behind(&mut self, path: &[u8], shown: &[u8]) -> Result<Option<(Attributes, Vec<u8>)>, Fault> {
+    async fn behind(
+        &mut self,
+        path: &[u8],
+        shown: &[u8],
+        ahead: Ahead,
+    ) -> Result<Option<(Attributes, Vec<u8>)>, Fault> {
         let work = self.work;
-        let found = match self.lanes.during(work.remote.stat(path)).await? {
+        let found = match ahead {
+            Ahead::Behind(asked) => self.lanes.during(asked).await?,
+            _ => self.lanes.during(work.remote.stat(path)).await?,
+        };
+        let found = match found {
             Ok(found) => found,
             Err(denied) if denied.code() == Some(status::NO_SUCH_FILE) => {
                 work.job.ledger.borrow_mut().skipped(shown, "dangling_link");
@@ -306,21 +294,31 @@ impl<S: Sink> Visit<'_, '_, '_, S> {
     }
 
     /// Takes an entry of a known kind.
-    async fn entry(&mut self, path: Vec<u8>, at: Vec<u8>, known: Attributes, real: Vec<u8>) -> Result<(), Fault> {
+    async fn entry(
+        &mut self,
+        path: Vec<u8>,
+        at: Vec<u8>,
+        known: Attributes,
+        real: Vec<u8>,
+        ahead: Ahead,
+    ) -> Result<(), Fault> {
         let (work, tree) = (self.work, self.tree);
         let below = self.below(&at).to_vec();
         match known.file_type() {
-            Some(Type::Directory) => self.enter(path, at, &known, real).await,
+            Some(Type::Directory) => self.enter(path, at, &known, real, ahead).await,
             Some(Type::Symlink) if work.options().symlinks == Symlinks::Skip => {
                 work.job.ledger.borrow_mut().skipped(&below, "symlink");
                 Ok(())
             }
             Some(Type::Symlink) => {
-                let noted = match self.lanes.during(work.remote.readlink(&path)).await? {
-                    Ok(text) => tree.borrow_mut().symlink(&at, &text),
-                    Err(denied) => Err(work.explain(denied, &path, Act::Read).await),
+                let link = async move {
+                    let noted = match work.remote.readlink(&path).await {
+                        Ok(text) => tree.borrow_mut().symlink(&at, &text),
+                        Err(denied) => Err(work.explain(denied, &path, Act::Read).await),
+                    };
+                    noted.or_else(|fault| work.settle(&below, Err(fault)))
                 };
-                noted.or_else(|fault| work.settle(&below, Err(fault)))
+                self.lanes.send(1, link).await
             }
             Some(Type::Other(kind)) => {
                 work.job.ledger.borrow_mut().skipped(&below, kind);
@@ -338,14 +336,28 @@ impl<S: Sink> Visit<'_, '_, '_, S> {
         }
     }
 
-    async fn enter(&mut self, path: Vec<u8>, at: Vec<u8>, known: &Attributes, real: Vec<u8>) -> Result<(), Fault> {
+    async fn enter(
+        &mut self,
+        path: Vec<u8>,
+        at: Vec<u8>,
+        known: &Attributes,
+        real: Vec<u8>,
+        ahead: Ahead,
+    ) -> Result<(), Fault> {
         let work = self.work;
         let below = self.below(&at).to_vec();
         if self.inside.len() >= DEPTH_MAX {
             return work.settle(&below, Err(local::too_deep(&below)));
         }
         // Listed before it is made: what cannot be read leaves no trace.
-        let listing = match self.lanes.during(Listing::open(&work.remote, &path)).await? {
+        let opened = match ahead {
+            Ahead::Opened(asked) => self.lanes.during(asked).await?.unwrap_or_else(|_| {
+                let problem = "a listing was given up".to_owned();
+                Err(Fault::Internal { problem }.into())
+            }),
+            _ => self.lanes.during(Listing::open(&work.remote, &path)).await?,
+        };
+        let listing = match opened {
             Ok(listing) => listing,
             Err(denied) => {
                 let fault = work.explain(denied, &path, Act::Read).await;
@@ -360,9 +372,13 @@ impl<S: Sink> Visit<'_, '_, '_, S> {
                 work.made(&below);
             }
             Ok(false) => {}
-            Err(fault) => return work.settle(&below, Err(fault)),
+            Err(fault) => {
+                listing.close(&work.remote);
+                return work.settle(&below, Err(fault));
+            }
         }
-        self.inside.push(Level { listing, path, at, real });
+        let enters = self.inside.len() + 1 < DEPTH_MAX;
+        self.inside.push(Level::new(listing, path, at, real, enters));
         Ok(())
     }
 }

@@ -97,8 +97,7 @@ async fn fill<S: Sink>(
             Some(command::hex(&ours))
         }
     };
-    let committed = tokio::task::spawn_blocking(move || incoming.commit(size)).await;
-    committed.map_err(|error| Fault::Internal { problem: error.to_string() })??;
+    incoming.commit(size).await?;
     let action = if begin > 0 { EntryAction::Resumed } else { EntryAction::Copied };
     let mut entry = Entry::new(below, action, size - begin);
     entry.sha256 = sha256;
@@ -119,8 +118,7 @@ async fn proven<S: Sink>(
     }
     if known.size.is_some_and(|size| here <= size) {
         let unreadable = |error: io::Error| crate::operation::transfer::local::fault(incoming.shown(), &error);
-        let held = incoming.held().try_clone().map_err(unreadable)?;
-        let ours = prefix(held.into(), here).await.map_err(unreadable)?;
+        let ours = prefix(incoming.held(), here).await.map_err(unreadable)?;
         // Reading it back would take as long as fetching it.
         if let Some(ours) = ours
             && let Some(theirs) = command::sha256(work.line(), path, here).await?
@@ -134,7 +132,7 @@ async fn proven<S: Sink>(
 }
 
 /// Reads the file from there on, as long as it is, and returns how long that is.
-async fn read<S: Sink>(
+pub async fn read<S: Sink>(
     work: &Work<'_, '_, S>,
     handle: &[u8],
     path: &[u8],
@@ -211,32 +209,4 @@ impl Writer {
         self.at += std::mem::take(&mut self.bytes) as u64;
         Ok(())
     }
-}
-
-/// Fetches a file to our standard output.
-pub async fn print<S: Sink>(work: &Work<'_, '_, S>, path: &[u8], known: &Attributes) -> Result<Outcome, Fault> {
-    let handle = match work.remote.open_to_read(path).await {
-        Ok(handle) => handle,
-        Err(denied) => return Err(work.explain(denied, path, Act::Read).await),
-    };
-    work.touched();
-    let look = work.remote.fstat(&handle);
-    let mut hash = work.options().verify.then(Sha256::new);
-    let size = read(work, &handle, path, known, 0, look, async |piece| {
-        if let Some(hash) = &mut hash {
-            hash.update(&piece);
-        }
-        work.job.print(piece).await
-    })
-    .await?;
-    drop(work.remote.close(&handle));
-    let mut entry = Entry::new(b"", EntryAction::Copied, size);
-    if let Some(hash) = hash {
-        let ours: [u8; 32] = hash.finalize().into();
-        if digest::of_remote(work, path, size).await? != ours {
-            return Err(Fault::VerifyMismatch { path: "standard output".to_owned() });
-        }
-        entry.sha256 = Some(command::hex(&ours));
-    }
-    Ok(Outcome::Done(entry))
 }

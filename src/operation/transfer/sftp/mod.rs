@@ -9,7 +9,7 @@
 //! | [`faults`] | from a status to what is wrong |
 //! | [`work`] | what all of one copy shares |
 //! | [`upload`], [`put`], [`pump`], [`feed`], [`spot`], [`directory`], [`link`], [`resume`] | from here to there |
-//! | [`download`], [`find`], [`listing`], [`get`] | from there to here |
+//! | [`download`], [`find`], [`listing`], [`level`], [`get`], [`print`] | from there to here |
 //! | [`lanes`] | many files on their way at once |
 //! | [`stream`], [`digest`] | a file there, read in order |
 
@@ -25,8 +25,10 @@ mod find;
 mod frames;
 mod get;
 mod lanes;
+mod level;
 mod link;
 mod listing;
+mod print;
 mod pump;
 mod put;
 mod remote;

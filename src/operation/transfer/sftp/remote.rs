@@ -15,6 +15,9 @@ use crate::errors::Fault;
 use crate::model::outcome::Phase;
 use crate::operation::transfer::Broken;
 
+/// The longest path that is taken from a server, in bytes: twice the `PATH_MAX` of Linux.
+pub const PATH_MOST: usize = 8192;
+
 /// A server.
 #[derive(Debug)]
 pub struct Remote {
@@ -336,7 +339,7 @@ impl Remote {
 fn one_name(reply: Result<Reply, Fault>) -> Answer<Vec<u8>> {
     match reply? {
         Reply::Names(names) => match <[Name; 1]>::try_from(names) {
-            Ok([name]) if !name.name.contains(&0) => Ok(name.name.to_vec()),
+            Ok([name]) if !name.name.contains(&0) && name.name.len() <= PATH_MOST => Ok(name.name.to_vec()),
             _ => Err(violation("an SFTP answer that should hold one path").into()),
         },
         Reply::Status(status) => Err(Denied::Status(status)),
