@@ -67,3 +67,14 @@ pub const TRANSFER_NOTABLE_ENTRIES: usize = 200;
 
 /// The most that are listed where they were.
 pub const TRANSFER_PLAIN_ENTRIES: usize = 20;
+
+/// How long sudo or su may be silent before the password was accepted: a directory server may have to be asked, and some modules
+/// wait for seconds before they say no.
+pub const ELEVATION_ANSWER_SECS: u64 = 10;
+
+/// After that, how long its last words may take once its input was ended.
+pub const ELEVATION_LAST_WORDS_SECS: u64 = 3;
+
+/// With `--sudo-direct` where sudo remembers no password: how long its prompt may take. After this it is not expected any more, and
+/// the command gets its input.
+pub const DIRECT_SILENCE_SECS: u64 = 5;

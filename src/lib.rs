@@ -16,7 +16,7 @@
 //! | [`report`] | the envelope, events, raw output, schemas | model, errors, effect, secret, constants |
 //! | `target` | local only: destination, `ssh_config`, `known_hosts`, identities, secret sources | model, errors, secret, constants, wildcard |
 //! | `connection` | russh: dial, host key, authentication, channel | target, model, errors, secret, constants |
-//! | `operation` | what is done with a session: exec, transfer | connection, model, effect, errors, secret, shell, constants, wildcard |
+//! | `operation` | what is done with a session: exec, elevate before it, and transfer | connection, model, effect, errors, secret, shell, constants, wildcard |
 //! | `flow` | the order of things, one file for each command, and the only place that sleeps | operation, connection, target, retry, model, errors, secret, shell, constants |
 //! | this file, `signals`, `logging` | runtime, signals, the way out | cli, flow, report, model, errors, retry |
 //!
@@ -111,7 +111,7 @@ fn perform(request: &Request) -> i32 {
                 outcome: Outcome::Unknown,
                 ..not_started(&exec.destination, exec.run.effect)
             };
-            connected("exec", lost, &request.output, async |begun, output, signals| {
+            connected(request.action.name(), lost, &request.output, async |begun, output, signals| {
                 flow::exec(exec, begun, output, signals).await
             })
         }

@@ -17,6 +17,8 @@ mod scp;
 #[cfg(test)]
 mod scp_tests;
 mod stdin;
+mod su_exec;
+mod sudo_exec;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -69,6 +71,7 @@ Examples:
   ssh-cli exec web1 uptime
   ssh-cli exec --effect read --retries 2 deploy@web1:2222 'journalctl -u app -n 50'
   ssh-cli exec --password env:WEB_PW --host-key SHA256:... web1 -- systemctl restart app
+  ssh-cli sudo-exec --sudo-password env:SUDO_PW web1 -- systemctl restart app
   ssh-cli exec --raw web1 'tar c /etc' >etc.tar
   ssh-cli scp -r site web1:/srv/www
   ssh-cli check web1
@@ -98,6 +101,17 @@ enum Command {
     /// the envelope says which, where the copy is, and what became of each entry. A file takes its place only when it is whole;
     /// what could not be copied is listed with its reason, and then the copy is not ok.
     Scp(Box<scp::ScpArgs>),
+    /// Run one command with another user's rights, by sudo
+    ///
+    /// As exec, through the host's sudo. The password, where one is needed, is sent only on a prompt that is made up for this run,
+    /// and once; the command's input is its own. What stops it is said by name: `sudo_password_required`, `sudo_password_wrong`,
+    /// `sudo_not_permitted`, `sudo_requires_tty`, `sudo_not_found`, `account_expired`.
+    SudoExec(Box<sudo_exec::SudoExecArgs>),
+    /// Run one command with another user's rights, by su
+    ///
+    /// As exec, through the host's su. The password is sent only when su asks for it, and once. What stops it is said by name:
+    /// `su_password_required`, `su_password_wrong`, `su_not_permitted`, `su_not_found`, `account_expired`.
+    SuExec(Box<su_exec::SuExecArgs>),
     /// Connect and authenticate, run nothing, and say what each phase came to
     ///
     /// The first thing to run when something does not connect: which phase failed and how long each took, every host key
@@ -129,7 +143,9 @@ pub fn parse(args: impl IntoIterator<Item = OsString>, surroundings: &Surroundin
             return Ok(Request { action: Action::Print(error.render().to_string()), output, verbosity: 0 });
         }
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            return Err(refused(usage("no command was given: exec, scp, check, schema, exit-codes or completions")));
+            return Err(refused(usage(
+                "no command was given: exec, sudo-exec, su-exec, scp, check, schema, exit-codes or completions",
+            )));
         }
         Err(error) => {
             let mut refused = refused(usage(in_short(&error)));
@@ -155,6 +171,8 @@ impl Command {
         match self {
             Self::Exec(exec) => exec.into_action(output, surroundings),
             Self::Scp(scp) => scp.into_action(output, surroundings),
+            Self::SudoExec(exec) => exec.into_action(output, surroundings),
+            Self::SuExec(exec) => exec.into_action(output, surroundings),
             Self::Check(check) => check.into_action(output, surroundings),
             Self::Schema(schema) => Ok((schema.into_action(), output.to_options(surroundings)?)),
             Self::ExitCodes => Ok((Action::ExitCodes, output.to_options(surroundings)?)),
@@ -172,6 +190,8 @@ fn refused(fault: Fault, args: &[OsString], surroundings: &Surroundings) -> Box<
     let command = match glance.command.as_deref() {
         Some("exec") => "exec",
         Some("scp") => "scp",
+        Some("sudo-exec") => "sudo-exec",
+        Some("su-exec") => "su-exec",
         Some("check") => "check",
         Some("schema") => "schema",
         Some("exit-codes") => "exit-codes",

@@ -1,8 +1,10 @@
 //! The small grammars of option values: sizes, durations, secret sources and names. No error repeats a secret.
 
+use std::ffi::OsStr;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::errors::Fault;
 use crate::model::request::SecretSource;
 
 /// The longest duration that is taken: ten years. Beyond it lies a typing error, and clocks that overflow.
@@ -121,6 +123,16 @@ impl FromStr for SecretSource {
             ("cmd", command) => Ok(Self::Command(command.to_owned())),
             _ => Err(NotASource),
         }
+    }
+}
+
+/// `--as`: a name of a user, or sudo's `#UID`. It stands between quotes on the way there, so it may hold none, nor what any of the
+/// login shells reads inside of them.
+pub(super) fn as_user(name: &OsStr) -> Result<String, Fault> {
+    let allowed = |c: char| c.is_alphanumeric() || "._-+@#$".contains(c);
+    match name.to_str() {
+        Some(name) if !name.is_empty() && !name.starts_with('-') && name.chars().all(allowed) => Ok(name.to_owned()),
+        _ => Err(super::usage("--as takes the name of a user")),
     }
 }
 

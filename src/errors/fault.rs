@@ -155,7 +155,7 @@ pub enum Fault {
     PassphraseRequired { path: String },
     #[error("the passphrase does not open the key {path}")]
     PassphraseWrong { path: String },
-    #[error("the account {user} has expired")]
+    #[error("the account {user} is not valid any more: it has expired, or is locked")]
     AccountExpired { user: String },
     #[error("the password of {user} has expired and must be changed at a terminal")]
     PasswordExpired { user: String },
@@ -167,6 +167,8 @@ pub enum Fault {
     SudoNotPermitted { problem: String },
     #[error("sudo insists on a terminal")]
     SudoRequiresTty,
+    #[error("su asks for a password, and none was given")]
+    SuPasswordRequired,
     #[error("su did not accept the password")]
     SuPasswordWrong,
     #[error("su does not permit this: {problem}")]

@@ -93,8 +93,11 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
         Fault::AccountExpired { .. } => "the administrator of the host has to renew the account".to_owned(),
         Fault::PasswordExpired { .. } => "change it by hand with `ssh`, then try again".to_owned(),
         Fault::SudoPasswordRequired => "`--sudo-password SRC`, as in `--sudo-password env:NAME`".to_owned(),
+        Fault::SuPasswordRequired => "`--su-password SRC`, as in `--su-password env:NAME`".to_owned(),
         Fault::SudoPasswordWrong | Fault::SuPasswordWrong => "check the password; it was tried once".to_owned(),
-        Fault::SudoNotPermitted { .. } => "`sudo -l` on the host lists what is permitted".to_owned(),
+        Fault::SudoNotPermitted { .. } => {
+            "`sudo -l` on the host lists what is permitted; where that is one program and no shell, add `--sudo-direct`".to_owned()
+        },
         Fault::SudoRequiresTty => "add `--pty`".to_owned(),
         Fault::SuNotPermitted { .. } => "su may be limited to a group on that host".to_owned(),
         Fault::RemoteExit { status: 127 } => {

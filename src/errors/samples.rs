@@ -83,6 +83,7 @@ pub fn all() -> Vec<Fault> {
         Fault::SudoPasswordWrong,
         Fault::SudoNotPermitted { problem: "x".into() },
         Fault::SudoRequiresTty,
+        Fault::SuPasswordRequired,
         Fault::SuPasswordWrong,
         Fault::SuNotPermitted { problem: "x".into() },
         Fault::RemoteExit { status: 1 },

@@ -115,6 +115,7 @@ impl Fault {
             Self::SudoPasswordWrong => permanent("sudo_password_wrong", Phase::Elevate, exit::EX_NOPERM),
             Self::SudoNotPermitted { .. } => permanent("sudo_not_permitted", Phase::Elevate, exit::EX_NOPERM),
             Self::SudoRequiresTty => permanent("sudo_requires_tty", Phase::Elevate, exit::EX_NOPERM),
+            Self::SuPasswordRequired => permanent("su_password_required", Phase::Elevate, exit::EX_NOPERM),
             Self::SuPasswordWrong => permanent("su_password_wrong", Phase::Elevate, exit::EX_NOPERM),
             Self::SuNotPermitted { .. } => permanent("su_not_permitted", Phase::Elevate, exit::EX_NOPERM),
             Self::RemoteExit { .. } => row("remote_exit", Class::Remote, Phase::Run, Exit::Code(exit::EX_REMOTE)),

@@ -39,9 +39,12 @@ pub enum Action {
 
 impl Action {
     /// The name of the command, as in the envelope.
-    pub const fn name(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
-            Self::Exec(_) => "exec",
+            Self::Exec(request) => match &request.run.elevation {
+                None => "exec",
+                Some(elevation) => elevation.method.command(),
+            },
             Self::Copy(_) => "scp",
             Self::Check(_) => "check",
             Self::Schema(_) => "schema",
@@ -271,6 +274,40 @@ pub struct RunOptions {
     pub no_exit_status: bool,
     /// `--effect`.
     pub effect: Effect,
+    /// `sudo-exec` and `su-exec`: as another user.
+    pub elevation: Option<Elevation>,
+}
+
+/// As whom a command runs, and how it gets there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Elevation {
+    /// By which program.
+    pub method: Method,
+    /// `--as`: who runs the command.
+    pub user: String,
+    /// `--sudo-password` or `--su-password`.
+    pub password: Option<SecretSource>,
+    /// `--sudo-direct`: no shell of ours in between.
+    pub direct: bool,
+}
+
+/// The program that gives another user's rights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// `sudo`.
+    Sudo,
+    /// `su`.
+    Su,
+}
+
+impl Method {
+    /// The command of ours that uses it.
+    pub const fn command(self) -> &'static str {
+        match self {
+            Self::Sudo => "sudo-exec",
+            Self::Su => "su-exec",
+        }
+    }
 }
 
 /// `--output` and what belongs to it.

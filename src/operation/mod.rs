@@ -1,4 +1,5 @@
 //! What is done with a session.
 
+pub mod elevate;
 pub mod exec;
 pub mod transfer;

@@ -4,7 +4,47 @@ use serde_json::{Value, json};
 
 /// The list of tools.
 pub(super) fn tools() -> Value {
-    json!([exec(), scp(), check()])
+    json!([exec(), sudo_exec(), su_exec(), scp(), check()])
+}
+
+/// What runs as another user has every property of `exec`, and some of its own.
+fn elevated(name: &str, description: &str, own: &[(&str, Value)]) -> Value {
+    let mut tool = exec();
+    tool["name"] = json!(name);
+    tool["description"] = json!(description);
+    for (property, schema) in own {
+        tool["input_schema"]["properties"][*property] = schema.clone();
+    }
+    tool
+}
+
+fn sudo_exec() -> Value {
+    let description = "Run one command on another machine with another user's rights, through its sudo. Called as ssh_exec, with \
+        sudo-exec for exec. Give sudo_password only where sudo asks for one; it is sent once, and only when sudo asks. \
+        error.code names the refusal: sudo_password_required, sudo_password_wrong, sudo_not_permitted, sudo_requires_tty (add pty), \
+        sudo_not_found, account_expired; nothing ran then.";
+    let own = [
+        ("as", text("Who runs the command (default root)")),
+        (
+            "sudo_password",
+            text("Where the password for sudo is: env:NAME, file:PATH or cmd:COMMAND; never the password"),
+        ),
+        ("sudo_direct", switch("Let sudo start the program itself, where it permits one program and no shell")),
+        ("pty", switch("Ask for a terminal there; both streams become one")),
+    ];
+    elevated("ssh_sudo_exec", description, &own)
+}
+
+fn su_exec() -> Value {
+    let description = "Run one command on another machine with another user's rights, through its su. Called as ssh_exec, with \
+        su-exec for exec. The password is that of the user of as; it is sent once, and only when su asks. error.code names the \
+        refusal: su_password_required, su_password_wrong, su_not_permitted, su_not_found, account_expired; nothing ran then.";
+    let own = [
+        ("as", text("Who runs the command (default root)")),
+        ("su_password", text("Where that user's password is: env:NAME, file:PATH or cmd:COMMAND; never the password")),
+        ("pty", switch("Ask for a terminal there; both streams become one")),
+    ];
+    elevated("ssh_su_exec", description, &own)
 }
 
 fn exec() -> Value {

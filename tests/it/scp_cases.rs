@@ -166,7 +166,7 @@ fn a_cut_is_got_over_where_retries_are_asked_for() {
 #[test]
 fn a_part_that_was_left_is_continued_where_that_is_asked_for() {
     let upload = Replacing::begin(20_000_000);
-    let cut = upload.sshd.proxy().cut(Way::Up, 8 << 20, Mode::Rst).start();
+    let cut = upload.sshd.proxy().rate(Way::Up, SLOW).cut(Way::Up, 8 << 20, Mode::Rst).start();
     let run = upload.cli("--resume").via(&cut).run();
     run.failed(74, "connection_lost");
     assert!(upload.is_old() && upload.strays().len() == 1, "{:?}: {run}", upload.strays());

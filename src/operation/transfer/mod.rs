@@ -3,6 +3,7 @@
 //! [`place`] says where a copy goes, [`ledger`] keeps what became of each entry and is the only one to say what that comes to.
 //! A driver for each protocol moves the bytes; [`copy`] chooses one, and stops it when it has to end early.
 
+mod command;
 pub mod ledger;
 mod legacy;
 #[allow(dead_code, reason = "each driver uses its part")]

@@ -70,6 +70,19 @@ pub fn parent_of(path: &[u8]) -> &[u8] {
     }
 }
 
+/// A path below another; an empty one adds nothing.
+pub fn join(above: &[u8], below: &[u8]) -> Vec<u8> {
+    let mut path = above.to_vec();
+    if below.is_empty() {
+        return path;
+    }
+    if !path.is_empty() && !path.ends_with(b"/") {
+        path.push(b'/');
+    }
+    path.extend_from_slice(below);
+    path
+}
+
 /// Where this source goes. `may_make`: `--parents`, a target that has to be a directory may be made.
 pub fn place(target: &[u8], standing: Standing, subject: Subject, may_make: bool) -> Result<Place, NoPlace> {
     let into = means_into(target) || subject.among_several;

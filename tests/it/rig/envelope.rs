@@ -166,8 +166,10 @@ impl Envelope {
             }
             "yes" => {}
             "unknown" => {
-                // Of these two the output is the server's: it accepted the command, and said that it does not run it.
-                let servers = ["sftp_only", "password_expired"].contains(&self.error_code());
+                // Of these the output is the server's, or sudo's where it starts the command itself: it was told to run the command,
+                // and says that it does not.
+                let servers = ["sftp_only", "password_expired", "sudo_password_required", "sudo_not_permitted"]
+                    .contains(&self.error_code());
                 assert!(servers || self.said_nothing(), "output means that it started: {context}");
             }
             other => panic!("started is {other}: {context}"),

@@ -82,7 +82,7 @@ fn link(at: &Place, spot: &Spot, text: &[u8]) -> Result<Made, Fault> {
     if at.no_clobber() {
         return Ok(Made::Kept);
     }
-    match at.look(spot)?.as_ref().map(kind_of) {
+    match Place::look(spot)?.as_ref().map(kind_of) {
         Some(FileType::Symlink) => {
             if readlinkat(&**dir, &name[..], Vec::new()).is_ok_and(|there| there.as_bytes() == text) {
                 return Ok(Made::Linked);

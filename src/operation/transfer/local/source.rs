@@ -115,6 +115,11 @@ impl Walk {
         Ok(Self { symlinks, root: Some(root.to_owned()), levels: Vec::new() })
     }
 
+    /// The directory that was found last is not gone into, and not left.
+    pub fn pass_over(&mut self) {
+        self.levels.pop();
+    }
+
     fn visit(&mut self, below: Vec<u8>, path: PathBuf, name: Option<&[u8]>) -> Found {
         match self.look(&below, &path, name) {
             Err(Unfit::Skipped(reason)) => Found::Skipped { below, reason },

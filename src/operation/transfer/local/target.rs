@@ -131,13 +131,13 @@ impl Tree {
     pub fn file(&mut self, below: &[u8], wanted: &Wanted<'_>) -> Result<Option<Incoming>, Fault> {
         let at = &mut self.at;
         let mut spot = if below.is_empty() { at.spot_of_root()? } else { at.spot(below)? };
-        let mut found = at.look(&spot)?;
+        let mut found = Place::look(&spot)?;
         if found.is_some() && at.no_clobber {
             return Ok(None);
         }
         if found.as_ref().is_some_and(|found| kind_of(found) == FileType::Symlink) {
             spot = at.behind(below)?;
-            found = at.look(&spot)?;
+            found = Place::look(&spot)?;
         }
         let path = || spot.shown.to_string_lossy().into_owned();
         match found.as_ref().map(kind_of) {
@@ -253,7 +253,7 @@ impl Place {
     fn sync_last(&mut self) {
         if let Some((_, fd)) = self.last.take() {
             let synced = openat(&*fd, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-                .and_then(|fd| rustix::fs::fsync(fd));
+                .and_then(rustix::fs::fsync);
             if let Err(errno) = synced {
                 log::debug!("a directory was not synced: {errno}");
             }
@@ -297,7 +297,7 @@ impl Place {
         Ok(Spot { dir: Arc::new(dir), name, shown })
     }
 
-    pub(super) fn look(&self, spot: &Spot) -> Result<Option<Stat>, Fault> {
+    pub(super) fn look(spot: &Spot) -> Result<Option<Stat>, Fault> {
         match statat(&*spot.dir, &spot.name[..], AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(found)),
             Err(Errno::NOENT) => Ok(None),

@@ -14,7 +14,7 @@ use super::lanes::{Lanes, lanes_for};
 use super::listing::Listing;
 use super::remote::violation;
 use super::wire::{Name, status};
-use super::work::{Outcome, Work, join};
+use super::work::{Outcome, Work};
 use crate::errors::Fault;
 use crate::model::copy::{LocalTarget, RemotePath, Symlinks};
 use crate::model::sink::Sink;
@@ -22,6 +22,7 @@ use crate::model::transfer::{Entry, EntryAction};
 use crate::operation::transfer::local::target::{Settled, Times, Tree, standing};
 use crate::operation::transfer::local::{self, DEPTH_MAX};
 use crate::operation::transfer::part;
+use crate::operation::transfer::place::join;
 use crate::operation::transfer::place::{NoPlace, Place, Standing, Subject, name_of, place};
 
 /// Copies all sources.

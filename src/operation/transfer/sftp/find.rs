@@ -3,10 +3,11 @@
 use super::faults::Act;
 use super::listing::Listing;
 use super::wire::status;
-use super::work::{Work, join};
+use super::work::Work;
 use crate::errors::Fault;
 use crate::model::copy::RemotePath;
 use crate::model::sink::Sink;
+use crate::operation::transfer::place::join;
 use crate::wildcard::fits_bytes;
 
 /// The most entries that one pattern may stand for.

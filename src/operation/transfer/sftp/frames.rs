@@ -89,16 +89,15 @@ impl Frames {
 
     /// The next packet, once it is whole. After a violation the stream has no meaning any more.
     pub fn next(&mut self) -> Result<Option<Frame>, Violation> {
-        let due = match self.due {
-            Some(due) => due,
-            None => {
-                let Some(mut head) = self.held.take(4) else { return Ok(None) };
-                let due = head.get_u32() as usize;
-                if !(1..=PACKET_MAX).contains(&due) {
-                    return Err(Violation(format!("an SFTP packet of {due} bytes")));
-                }
-                due
+        let due = if let Some(due) = self.due {
+            due
+        } else {
+            let Some(mut head) = self.held.take(4) else { return Ok(None) };
+            let due = head.get_u32() as usize;
+            if !(1..=PACKET_MAX).contains(&due) {
+                return Err(Violation(format!("an SFTP packet of {due} bytes")));
             }
+            due
         };
         if self.held.len() < due {
             self.due = Some(due);

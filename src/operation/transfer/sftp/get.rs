@@ -18,7 +18,7 @@ use crate::errors::{Caught, Fault};
 use crate::model::sink::{Sink, Stream};
 use crate::model::transfer::{Entry, EntryAction};
 use crate::operation::transfer::local::target::{Incoming, Times, Tree, Wanted};
-use crate::operation::transfer::part;
+use crate::operation::transfer::{command, part};
 
 /// Pieces are written together up to so many bytes.
 const TOGETHER: usize = 256 * 1024;
@@ -94,7 +94,7 @@ async fn fill<S: Sink>(
             if digest::of_remote(work, path, size).await? != ours {
                 return Err(Fault::VerifyMismatch { path: incoming.shown().to_string_lossy().into_owned() });
             }
-            Some(digest::hex(&ours))
+            Some(command::hex(&ours))
         }
     };
     let committed = tokio::task::spawn_blocking(move || incoming.commit(size)).await;
@@ -123,7 +123,7 @@ async fn proven<S: Sink>(
         let ours = prefix(held.into(), here).await.map_err(unreadable)?;
         // Reading it back would take as long as fetching it.
         if let Some(ours) = ours
-            && let Some(theirs) = digest::by_command(work, path, here).await
+            && let Some(theirs) = command::sha256(work.line(), path, here).await?
             && theirs == <[u8; 32]>::from(ours.clone().finalize())
         {
             return Ok((here, Some(ours)));
@@ -155,12 +155,12 @@ async fn read<S: Sink>(
         }
         return Ok(at);
     };
-    if said.is_none() && got == first || at < size && got == first {
+    if got == first && (said.is_none() || at < size) {
         // It has grown since it was listed.
         let rest = if size > at { size - at } else { u64::MAX };
         at += told(work, path, stream(work, handle, at, rest, &mut take).await).await?;
     }
-    if at == size && at < LONG || said.is_none() && size == 0 {
+    if (at == size && at < LONG) || (said.is_none() && size == 0) {
         return Ok(at);
     }
     let now = told(work, path, work.remote.fstat(handle).await.map_err(Broke::There)).await?.size;
@@ -236,7 +236,7 @@ pub async fn print<S: Sink>(work: &Work<'_, '_, S>, path: &[u8], known: &Attribu
         if digest::of_remote(work, path, size).await? != ours {
             return Err(Fault::VerifyMismatch { path: "standard output".to_owned() });
         }
-        entry.sha256 = Some(digest::hex(&ours));
+        entry.sha256 = Some(command::hex(&ours));
     }
     Ok(Outcome::Done(entry))
 }

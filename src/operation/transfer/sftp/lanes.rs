@@ -19,9 +19,12 @@ pub fn lanes_for(size: u64) -> usize {
     usize::try_from(size / LANE_BYTES).unwrap_or(LANES_MOST).clamp(1, LANES_MOST)
 }
 
+/// Something on its way, and how many lanes it gives back.
+type Moving<'w> = Pin<Box<dyn Future<Output = Result<usize, Fault>> + 'w>>;
+
 /// What is on its way. The first error of one ends all.
 pub struct Lanes<'w> {
-    running: FuturesUnordered<Pin<Box<dyn Future<Output = Result<usize, Fault>> + 'w>>>,
+    running: FuturesUnordered<Moving<'w>>,
     taken: usize,
 }
 

@@ -4,12 +4,13 @@ use super::attributes::{Attributes, Type};
 use super::faults::Act;
 use super::remote::Denied;
 use super::wire::status;
-use super::work::{Outcome, Work, join};
+use super::work::{Outcome, Work};
 use crate::errors::Fault;
 use crate::model::sink::Sink;
 use crate::model::transfer::{Entry, EntryAction};
 use crate::operation::transfer::local::Meta;
 use crate::operation::transfer::part;
+use crate::operation::transfer::place::join;
 use crate::operation::transfer::place::{name_of, parent_of};
 
 /// Makes it, in the place of a file or a link that stands there. `free`: nothing does.

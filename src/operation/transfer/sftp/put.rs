@@ -14,14 +14,15 @@ use super::remote::Denied;
 use super::resume;
 use super::spot::Spot;
 use super::wire::{open, status};
-use super::work::{Outcome, Work, join};
+use super::work::{Outcome, Work};
 use crate::errors::Fault;
 use crate::model::outcome::Warning;
 use crate::model::sink::Sink;
 use crate::model::transfer::{Entry, EntryAction};
 use crate::operation::transfer::local::Meta;
-use crate::operation::transfer::part;
+use crate::operation::transfer::place::join;
 use crate::operation::transfer::place::{name_of, parent_of};
+use crate::operation::transfer::{command, part};
 
 /// A file of which less than this is left is not worth further channels.
 const STRIPED: u64 = 8 << 20;
@@ -67,7 +68,7 @@ pub async fn put<S: Sink>(work: &Work<'_, '_, S>, file: Outgoing) -> Result<Outc
             let bytes = feed.borrow().at() - begun_at;
             let action = if writing.resumed { EntryAction::Resumed } else { EntryAction::Copied };
             let mut entry = Entry::new(&below, action, bytes);
-            entry.sha256 = sha256.map(|hash| digest::hex(&hash));
+            entry.sha256 = sha256.map(|hash| command::hex(&hash));
             Ok(Outcome::Done(entry))
         }
         Err(fault) => {

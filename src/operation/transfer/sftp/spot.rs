@@ -3,12 +3,13 @@
 use super::attributes::{Attributes, Type};
 use super::faults::Act;
 use super::wire::status;
-use super::work::{Work, join};
+use super::work::Work;
 use crate::errors::Fault;
 use crate::model::sink::Sink;
+use crate::operation::transfer::place::join;
 use crate::operation::transfer::place::parent_of;
 
-/// So many links are followed, as Linux does (path_resolution(7)).
+/// So many links are followed, as Linux does (`path_resolution(7)`).
 const LINKS_MAX: usize = 40;
 
 /// A place for a file.

@@ -17,12 +17,13 @@ use super::link;
 use super::put::{Outgoing, put};
 use super::spot::Spot;
 use super::wire::status;
-use super::work::{Work, join};
+use super::work::Work;
 use crate::errors::Fault;
 use crate::model::copy::{LocalSource, RemotePath};
 use crate::model::sink::Sink;
 use crate::operation::transfer::local::source::{Found, Item, Walk};
 use crate::operation::transfer::local::{self, Kind};
+use crate::operation::transfer::place::join;
 use crate::operation::transfer::place::{NoPlace, Place, Standing, Subject, name_of, parent_of, place};
 
 /// Copies all sources.
@@ -132,7 +133,7 @@ impl<'w, S: Sink> Fleet<'w, '_, '_, S> {
         }
         let Some(walk) = &mut walk else { return self.stream(to, below).await };
         let mut inside: Vec<Rc<Directory>> = Vec::new();
-        while let Some(found) = walk.next() {
+        for found in walk.by_ref() {
             let path = |item: &Item| if item.below.is_empty() { to.to_vec() } else { join(to, &item.below) };
             match found {
                 Found::Item(item) => {
@@ -171,7 +172,7 @@ impl<'w, S: Sink> Fleet<'w, '_, '_, S> {
                         if directory.is_touched_last(work) {
                             self.closing.push(directory);
                         }
-                        self.close().await?;
+                        self.close();
                     }
                 }
                 Found::Skipped { below: at, reason } => {
@@ -227,14 +228,14 @@ impl<'w, S: Sink> Fleet<'w, '_, '_, S> {
     /// Starts something, once there are lanes for it.
     async fn send(&mut self, lanes: usize, work: impl Future<Output = Result<(), Fault>> + 'w) -> Result<(), Fault> {
         while !self.lanes.has_room(lanes) && self.lanes.one().await? {
-            self.close().await?;
+            self.close();
         }
         self.lanes.start(lanes, work);
         Ok(())
     }
 
     /// Ends the directories that nothing is on its way to any more.
-    async fn close(&mut self) -> Result<(), Fault> {
+    fn close(&mut self) {
         let work = self.work;
         let (ready, open): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.closing).into_iter().partition(|directory| Rc::strong_count(directory) == 1);
@@ -242,13 +243,12 @@ impl<'w, S: Sink> Fleet<'w, '_, '_, S> {
         for directory in ready {
             self.lanes.start(1, async move { directory.end(work).await });
         }
-        Ok(())
     }
 
     /// Waits for all that is on its way.
     async fn land(mut self) -> Result<(), Fault> {
         loop {
-            self.close().await?;
+            self.close();
             if !self.lanes.one().await? && self.closing.is_empty() {
                 return Ok(());
             }

@@ -147,7 +147,8 @@ mod tests {
             let size = window.request();
             let room = tokio::time::timeout(Duration::ZERO, window.room(size)).await;
             if let Ok(room) = room {
-                free_at = free_at.max(Instant::now()) + Duration::from_secs_f64(size as f64 / rate);
+                free_at = free_at.max(Instant::now())
+                    + Duration::from_secs_f64(f64::from(u32::try_from(size).unwrap()) / rate);
                 sent.push_back((room.unwrap(), free_at + path));
                 continue;
             }

@@ -15,6 +15,7 @@ use crate::model::copy::{CopyOptions, RemotePath};
 use crate::model::sink::Sink;
 use crate::model::transfer::{Entry, EntryAction};
 use crate::operation::transfer::ledger::Touched;
+use crate::operation::transfer::place::join;
 use crate::operation::transfer::{Broken, Job, Line};
 
 /// What may be on its way at any time, in bytes, over all files and channels.
@@ -196,17 +197,4 @@ impl<'a, 'j, S: Sink> Work<'a, 'j, S> {
     pub fn made(&self, below: &[u8]) {
         self.job.ledger.borrow_mut().done(Entry::new(below, EntryAction::Created, 0));
     }
-}
-
-/// A path below another.
-pub fn join(above: &[u8], below: &[u8]) -> Vec<u8> {
-    let mut path = above.to_vec();
-    if below.is_empty() {
-        return path;
-    }
-    if !path.is_empty() && !path.ends_with(b"/") {
-        path.push(b'/');
-    }
-    path.extend_from_slice(below);
-    path
 }
