@@ -394,3 +394,21 @@ fn what_takes_an_upload_is_believed_as_little() {
         assert!(fs::read(&old).unwrap() == b"OLD" && sides.has_no_strays(), "{lie}: {run}");
     }
 }
+
+#[test]
+fn one_session_is_enough() {
+    let sshd = Sshd::build().line("MaxSessions 1").start();
+    let sides = Sides { there: sshd.shared_dir(), sshd, here: Scratch::new() };
+    sides.here.dir("tree/sub");
+    for name in ["tree/a", "tree/b", "tree/sub/c"] {
+        sides.here.file(name, name);
+    }
+    for _ in 0..2 {
+        let run = sides.run("-r --verify --preserve HERE/tree DEST:THERE/copy");
+        assert_eq!(run.succeeded()["transfer"]["files"], 3, "{run}");
+    }
+    sides.run("-r 'DEST:THERE/c?py' HERE/back").succeeded();
+    let (tree, back) = (sides.here.join("tree"), sides.here.join("back"));
+    tool("diff", &["-r", tree.to_str().unwrap(), back.to_str().unwrap()]);
+    assert!(sides.has_no_strays());
+}

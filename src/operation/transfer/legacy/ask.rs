@@ -22,7 +22,12 @@ impl<S: Sink> Download<'_, '_, '_, S> {
             return Ok(true);
         }
         shell.send([b"set -- ", &word[..], b"; echo $#"].concat()).await?;
-        Ok(shell.next().await?.text != b"1")
+        let count = shell.next().await?.text;
+        if let Some(mut shell) = self.shell.take() {
+            // There may be no other session for the copy.
+            shell.rest(self.meter.line).await;
+        }
+        Ok(count != b"1")
     }
 
     /// A shell there; none where none is to be had.

@@ -6,6 +6,7 @@
 use bytes::Bytes;
 
 use super::super::{Broken, Line};
+use super::AGAIN;
 use super::said::quoted;
 use super::sink::no_protocol;
 use super::wire::{Ended, Wire, lost};
@@ -20,7 +21,9 @@ const ANSWER_MAX: usize = 64 * 1024;
 /// A shell that waits for the next errand.
 pub struct Errands {
     wire: Wire,
+    tag: String,
     mark: Vec<u8>,
+    resting: bool,
     /// What came instead of an answer.
     noise: Vec<u8>,
     /// Where the account begins.
@@ -77,7 +80,8 @@ impl Errands {
         let mut lines = KNOWS.join("\n").into_bytes();
         lines.extend_from_slice(b"\npwd\numask\n");
         let sent = wire.send(lines.into()).await;
-        let mut shell = Self { wire, mark, noise: Vec::new(), home: Vec::new(), umask: 0o022 };
+        let (tag, noise, home) = (tag.to_owned(), Vec::new(), Vec::new());
+        let mut shell = Self { wire, tag, mark, resting: false, noise, home, umask: 0o022 };
         let begun = async {
             sent?;
             for _ in KNOWS {
@@ -93,6 +97,28 @@ impl Errands {
         let bits = std::str::from_utf8(&umask.text).ok().and_then(|text| u32::from_str_radix(text.trim(), 8).ok());
         shell.umask = bits.unwrap_or(shell.umask) & 0o777;
         Ok(shell)
+    }
+
+    /// Ends it for now; its session is free then. Nothing may be on its way to it.
+    pub async fn rest(&mut self, line: Line<'_>) {
+        self.wire.release(line).await;
+        self.resting = true;
+    }
+
+    /// Whether it has ended for now.
+    pub fn is_resting(&self) -> bool {
+        self.resting
+    }
+
+    /// Begins anew.
+    pub async fn wake(&mut self, line: Line<'_>) -> Result<(), Fault> {
+        let patience = Patience::new(Some(AGAIN), None);
+        let begun = Self::begin(line, &patience, &self.tag, "the rest of the copy");
+        *self = match patience.within(line.address, Phase::Channel, begun).await? {
+            Ok(shell) => shell,
+            Err(Broken::Fault(fault) | Broken::NoProtocol(fault)) => return Err(fault),
+        };
+        Ok(())
     }
 
     fn never_began(&self, ended: &Ended, what: &str) -> Broken {

@@ -6,7 +6,7 @@
 //! | [`wire`] | a command's channel, always drained |
 //! | [`errands`] | a shell beside it: what the protocol has no word for |
 //! | [`sink`] | `scp -t` |
-//! | [`upload`], [`put`], [`feed`], [`spot`], [`directory`] | from here to there |
+//! | [`upload`], [`turns`], [`put`], [`feed`], [`spot`], [`directory`] | from here to there |
 //! | [`download`], [`take`], [`ask`] | from there to here |
 //! | [`meter`] | what all of one copy shares |
 
@@ -22,6 +22,7 @@ mod said;
 mod sink;
 mod spot;
 mod take;
+mod turns;
 mod upload;
 mod wire;
 mod words;

@@ -9,7 +9,8 @@ use super::meter::{Meter, Outcome};
 use super::said::{self, Act};
 use super::sink::{Refused, Taker};
 use super::spot::{Spot, option_free};
-use super::upload::{Upload, Waiting, in_directory};
+use super::turns::in_directory;
+use super::upload::{Upload, Waiting};
 use crate::errors::Fault;
 use crate::model::outcome::Warning;
 use crate::model::sink::Sink;
@@ -52,6 +53,7 @@ impl<S: Sink> Upload<'_, '_, '_, S> {
             Spot::free(to)
         } else {
             self.drain(0).await?;
+            self.wake().await?;
             Spot::find(meter, &mut self.shell, &to).await?
         };
         if options.no_clobber && spot.replaced.is_some() {

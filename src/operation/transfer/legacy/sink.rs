@@ -82,6 +82,12 @@ impl Taker {
         self.say(if is_whole { vec![0] } else { b"\x01ssh-cli: the source could not be read\n".to_vec() }).await
     }
 
+    /// No more files; waits until its session is free again.
+    pub async fn release(mut self, line: Line<'_>) {
+        // Every file was answered for.
+        self.wire.release(line).await;
+    }
+
     /// No more files.
     pub async fn close(self) {
         // Every file was answered for.

@@ -182,6 +182,13 @@ impl Wire {
         self.got.status
     }
 
+    /// Waits for its end, and until the server counts its session no more.
+    pub async fn release(&mut self, line: Line<'_>) {
+        self.status().await;
+        // What is asked for next is then another turn of the server's; whether there is a connection shows itself there.
+        let _ = line.session.ping().await;
+    }
+
     /// Nothing more is wanted of it.
     pub async fn close(self) {
         // It may have ended already.
