@@ -13,11 +13,12 @@
 //! | [`errors`] | every fault with its code, class, phase and exit, in one match | model, effect, constants |
 //! | [`retry`] | backoff and policy; pure, no clock | effect, errors, constants |
 //! | [`cli`] | clap: arguments as typed, and as meant | model, errors, effect, secret, constants |
+//! | [`journal`] | the local memory of keyed operations; `journal::decide` is the table of what to do about one, pure | model, errors, effect, constants |
 //! | [`report`] | the envelope, events, raw output, schemas | model, errors, effect, secret, constants |
 //! | `target` | local only: destination, `ssh_config`, `known_hosts`, identities, secret sources | model, errors, secret, constants, wildcard |
 //! | `connection` | russh: dial, host key, authentication, channel | target, model, errors, secret, constants |
 //! | `operation` | what is done with a session: exec, elevate before it, and transfer | connection, model, effect, errors, secret, shell, constants, wildcard |
-//! | `flow` | the order of things, one file for each command, and the only place that sleeps | operation, connection, target, retry, model, errors, secret, shell, constants |
+//! | `flow` | the order of things, one file for each command, and the only place that sleeps | operation, connection, target, journal, retry, model, errors, secret, shell, constants |
 //! | this file, `signals`, `logging` | runtime, signals, the way out | cli, flow, report, model, errors, retry |
 //!
 //! What is *seen* and what is *claimed* are kept apart: `operation::exec::run` writes down facts (was the request written, was it
@@ -30,6 +31,7 @@ pub mod constants;
 pub mod effect;
 pub mod errors;
 mod flow;
+pub mod journal;
 mod logging;
 pub mod model;
 mod operation;

@@ -233,6 +233,8 @@ pub enum Fault {
     DiedWithoutStatus { evidence: String },
     #[error("the operation runs, or ran, on another node: {evidence}")]
     ForeignUnknown { evidence: String },
+    #[error("the operation runs on another node, which shows no sign of life yet: {evidence}")]
+    ForeignSilent { evidence: String },
     #[error("the operation was cancelled before it started")]
     CancelledBeforeStart,
     #[error("bastion {hop}: {fault}")]

@@ -133,6 +133,7 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
         | Fault::ForeignUnknown { .. } => {
             "look at the host, then tell it with `ssh-cli ops resolve DEST KEY`".to_owned()
         }
+        Fault::ForeignSilent { .. } => "wait, then run the same line again: another node may be slow".to_owned(),
         Fault::CancelledBeforeStart => "use a new key to run it after all".to_owned(),
         // `--host-key` pins the destination alone.
         Fault::AtHop { fault, hop } if matches!(**fault, Fault::HostKeyUnknown { .. }) => format!(

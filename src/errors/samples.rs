@@ -119,6 +119,7 @@ pub fn all() -> Vec<Fault> {
         Fault::ExitStatusLost { evidence: "x".into() },
         Fault::DiedWithoutStatus { evidence: "x".into() },
         Fault::ForeignUnknown { evidence: "x".into() },
+        Fault::ForeignSilent { evidence: "x".into() },
         Fault::CancelledBeforeStart,
         Fault::AtHop { hop: "x".into(), fault: Box::new(Fault::PasswordRequired { user: "x".into() }) },
         Fault::Internal { problem: "x".into() },

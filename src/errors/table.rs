@@ -148,6 +148,7 @@ impl Fault {
             Self::ExitStatusLost { .. } => reconcile("exit_status_lost"),
             Self::DiedWithoutStatus { .. } => reconcile("died_without_status"),
             Self::ForeignUnknown { .. } => reconcile("foreign_unknown"),
+            Self::ForeignSilent { .. } => transient("foreign_silent", Phase::Run),
             Self::CancelledBeforeStart => {
                 row("cancelled_before_start", Class::Cancelled, Phase::Run, Exit::Code(exit::EX_REMOTE))
             }

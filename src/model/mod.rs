@@ -2,6 +2,8 @@
 
 pub mod check;
 pub mod copy;
+pub mod moment;
+pub mod operation;
 pub mod outcome;
 pub mod request;
 pub mod sink;

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::check::Check;
+use super::operation::OperationFacts;
 use super::timing::Timing;
 use super::transfer::Transfer;
 use crate::effect::Effect;
@@ -184,6 +185,8 @@ pub struct Finished {
     pub transfer: Option<Transfer>,
     /// What `check` found out.
     pub check: Option<Check>,
+    /// The keyed operation, where a key was given.
+    pub operation: Option<OperationFacts>,
 }
 
 impl Finished {
@@ -202,6 +205,7 @@ impl Finished {
             held_open: false,
             transfer: None,
             check: None,
+            operation: None,
         }
     }
 }

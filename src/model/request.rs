@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::copy::CopyRequest;
+use super::operation::OperationKey;
 use crate::effect::Effect;
 
 /// One invocation.
@@ -308,6 +309,17 @@ impl Method {
             Self::Su => "su-exec",
         }
     }
+}
+
+/// `--op` and what belongs to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyedOptions {
+    /// `--op`.
+    pub key: OperationKey,
+    /// `--wait`: zero starts and looks once; none follows it to its end.
+    pub wait: Option<Duration>,
+    /// `--dedupe`.
+    pub dedupe: bool,
 }
 
 /// `--output` and what belongs to it.

@@ -13,6 +13,7 @@ use crate::constants::AGENT_RETRY_MAX_RETRIES;
 use crate::effect::Effect;
 use crate::errors::{SshCliError, exit_codes};
 use crate::model::check::Check;
+use crate::model::operation::OperationFacts;
 use crate::model::outcome::{Class, Finished, Outcome, Phase, Started, TargetDetail, TargetFacts, Warning};
 use crate::model::request::OutputOptions;
 use crate::model::timing::Timing;
@@ -49,7 +50,7 @@ pub struct Envelope {
     /// How to run the same line again, where that is safe.
     pub retry: Option<RetryObject>,
     /// The keyed operation, where a key was given.
-    pub operation: Option<Operation>,
+    pub operation: Option<OperationFacts>,
     /// Worth saying, and no failure.
     pub warnings: Vec<Warning>,
     /// Who was called; null where the command line names nobody.
@@ -117,23 +118,6 @@ pub enum RetryAdvice {
     Collect,
 }
 
-/// A keyed operation.
-#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Operation {
-    /// Its key.
-    pub key: String,
-    /// How it stands.
-    pub state: String,
-    /// What is told is a recorded completion.
-    pub replayed: bool,
-    /// This call followed an operation that another one had started.
-    pub attached: bool,
-    /// When it was completed, in RFC 3339.
-    pub completed_at: Option<String>,
-    /// Which call ran it.
-    pub origin: Option<String>,
-}
-
 /// Both streams.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Streams {
@@ -197,13 +181,8 @@ impl EnvelopeInput<'_> {
             remote_exit: finished.remote_exit,
             remote_signal: finished.remote_signal.clone(),
             error: error.map(error_object),
-            retry: (exit_code == exit_codes::EX_IOERR).then(|| RetryObject {
-                policy: RetryAdvice::Retry,
-                key: None,
-                max_retries: AGENT_RETRY_MAX_RETRIES,
-                delay_ms: u64::try_from(retry_delay.as_millis()).unwrap_or(u64::MAX),
-            }),
-            operation: None,
+            retry: retry(exit_code, finished.operation.as_ref(), retry_delay),
+            operation: finished.operation.clone(),
             warnings: all_warnings(&finished.warnings, captured.warnings),
             target: target(&finished.target, in_full),
             attempts: finished.attempts,
@@ -229,6 +208,22 @@ impl Envelope {
         self.retryable = error.is_retryable();
         self.retry = None;
     }
+}
+
+/// Running the same line again is safe with 74, and collects what goes on with 75.
+fn retry(exit_code: i32, operation: Option<&OperationFacts>, delay: Duration) -> Option<RetryObject> {
+    let policy = match (exit_code, operation) {
+        (exit_codes::EX_IOERR, None) => RetryAdvice::Retry,
+        (exit_codes::EX_IOERR, Some(_)) => RetryAdvice::RetryWithSameKey,
+        (exit_codes::EX_TEMPFAIL, _) => RetryAdvice::Collect,
+        _ => return None,
+    };
+    Some(RetryObject {
+        policy,
+        key: operation.map(|operation| operation.key.to_string()),
+        max_retries: AGENT_RETRY_MAX_RETRIES,
+        delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+    })
 }
 
 fn error_object(error: &SshCliError) -> ErrorObject {

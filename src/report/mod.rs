@@ -32,7 +32,7 @@ use bytes::Bytes;
 
 pub use capture::Capture;
 pub use encoding::Encoding;
-pub use envelope::{Envelope, ErrorObject, Operation, RetryAdvice, RetryObject, SCHEMA_VERSION, StreamFacts, Streams};
+pub use envelope::{Envelope, ErrorObject, RetryAdvice, RetryObject, SCHEMA_VERSION, StreamFacts, Streams};
 pub use ndjson::{Event, Ndjson};
 pub use raw::Raw;
 pub use schema::{exit_codes, schema};

@@ -29,8 +29,9 @@ const LOCALE: &str = r#"if [ "${LC_ALL-}" = C ]; then if [ -n "${1-}" ]; then LC
 /// Says that the rights are there, and under which numbers.
 const READY: &str = r#"read -r _sc_x _sc_x _sc_x _sc_x _sc_g _sc_x 2>/dev/null </proc/$$/stat || _sc_g=$(ps -o pgid= -p $$ 2>/dev/null); printf %s:%s @NONCE@ "ready;$$ ${_sc_g:-0};""#;
 
-/// Ends a group: reads the names of signals, a line each, and says when nothing of it is left.
-const STOP: &str = r#"while read -r s; do @KILL@ 2>/dev/null; i=0; while [ $i -lt 8 ]; do @LOOK@ 2>/dev/null || { printf %s:%s @NONCE@ "gone;"; exit 0; }; i=$((i+1)); sleep 0.1 2>/dev/null || sleep 1; done; done"#;
+/// Ends a group: reads the names of signals, a line each, and says when nothing of it is left. A process that is dead and not yet
+/// asked about still takes signals, and one of another user looks as if it were gone, so `/proc` is read where it shows all.
+const STOP: &str = r#"left() { [ -r /proc/1/stat ] || { kill -s 0 @WHOM@; return; }; for f in /proc/[0-9]*/stat; do read -r l <$f || continue; set -- ${l##*) }; case $1:$3: in [ZX]:*) ;; *:@GROUP@:) return 0;; esac; done 2>/dev/null; return 1; }; while read -r s; do kill -s $s @WHOM@ 2>/dev/null; i=0; while [ $i -lt 8 ]; do left 2>/dev/null || { printf %s:%s @NONCE@ "gone;"; exit 0; }; i=$((i+1)); sleep 0.1 2>/dev/null || sleep 1; done; done"#;
 
 /// What comes before the program.
 const BEFORE: &str = r#"command -v @METHOD@ >/dev/null 2>&1 || { printf %s:%s @NONCE@ "absent;"; exit 127; }; _sc_l=${LC_ALL-}; export _sc_l; printf %s:%s @NONCE@ "next;"; printf %s:%s @NONCE@ "next;" >&2;"#;
@@ -78,8 +79,9 @@ impl Line<'_> {
             Place { group, .. } if group > 1 => format!("-- -{group}"),
             Place { pid, .. } => pid.to_string(),
         };
-        let text =
-            STOP.replace("@KILL@", &format!("kill -s $s {whom}")).replace("@LOOK@", &format!("kill -s 0 {whom}"));
+        // Where the host did not tell the group, nothing is claimed of it.
+        let group = if place.group > 1 { place.group.to_string() } else { "*".to_owned() };
+        let text = STOP.replace("@WHOM@", &whom).replace("@GROUP@", &group);
         self.request(&self.fill(&text))
     }
 
@@ -120,3 +122,56 @@ const DIRECT: &str = r#"allowed "$@" || refuse "$_sc_e"; ready; exec sudo -n "$@
 /// asked for where sudo would ask, by the list or else by the check of the password alone; and where it remembers nothing, asked
 /// for a second time with a prompt that stands in no list of processes, since what runs then could read one and print it.
 const DIRECT_ASKED: &str = r#"_sc_a=""; allowed "$@" || { _sc_a=1; LC_ALL=C sudo -S -p "@NONCE@:password;" -l "$@" >/dev/null || refuse; }; cached() { LC_ALL=C sudo -n -v >/dev/null 2>&1 </dev/null; }; cached || [ "$_sc_a" ] || LC_ALL=C sudo -S -p "@NONCE@:password;" -v || exit 1; if cached; then ready; sudo -n "$@"; exit $?; fi; SUDO_PROMPT=$(dd if=/dev/urandom bs=16 count=1 2>/dev/null | od -An -tx1 | tr -cd 0-9a-f); export SUDO_PROMPT; printf %s:%s @NONCE@ "again;$SUDO_PROMPT;"; unset _sc_l; sudo -S "$@"; exit $?"#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines() -> Vec<String> {
+        let mut lines = Vec::new();
+        for (method, password) in [(Method::Sudo, None), (Method::Sudo, Some("hunter2")), (Method::Su, Some("hunter2"))]
+        {
+            let password = password.map(|password| crate::secret::Secret::new(password.into()));
+            let elevated = Elevated { method, user: "web-1".into(), password, direct: false, stop_nonce: "0a".into() };
+            let line = Line { elevated: &elevated, nonce: "5f0c1a", login: true };
+            lines.push(line.run("_sc=$(dd)").unwrap());
+            lines.push(line.stop(Place { pid: 12, group: 34 }).unwrap());
+            lines.push(line.stop(Place { pid: 12, group: 0 }).unwrap());
+            lines.push(line.direct(&["id".into(), "-u".into()]).unwrap());
+        }
+        lines.into_iter().map(|line| String::from_utf8(line).unwrap()).collect()
+    }
+
+    #[test]
+    fn every_login_shell_passes_the_lines_on() {
+        for line in lines() {
+            assert!(!line.contains(['!', '\\', '\n']) && line.starts_with("exec sh -c '"), "{line}");
+            assert!(
+                !line.contains("hunter2")
+                    && !["@NONCE", "@WHOM", "@GROUP", "@METHOD"].iter().any(|part| line.contains(part)),
+                "{line}"
+            );
+            // Between single quotes there is none; one word of su's is a single quote between double ones.
+            assert_eq!(line.replace("\"'\"", "").matches('\'').count() % 2, 0, "{line}");
+        }
+    }
+
+    #[test]
+    fn no_line_holds_a_mark_as_it_is_printed() {
+        for line in lines() {
+            for mark in ["absent;", "next;", "ready;", "again;", "gone;", "start;"] {
+                assert!(!line.contains(&format!("5f0c1a:{mark}")), "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_texts_are_sound() {
+        for line in lines() {
+            for shell in ["sh", "bash"] {
+                let out = std::process::Command::new(shell).args(["-n", "-c", &line]).output().unwrap();
+                assert!(out.status.success(), "{shell}: {line}: {out:?}");
+            }
+        }
+    }
+}

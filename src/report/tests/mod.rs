@@ -3,6 +3,7 @@
 mod copies;
 mod envelope;
 mod forms;
+mod keyed;
 mod streams;
 
 use std::fs;
