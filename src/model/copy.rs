@@ -48,17 +48,6 @@ impl Way {
             Self::Download { sources, .. } => sources.len() == 1,
         }
     }
-
-    /// The path of the one source that there is on the host.
-    pub fn single_remote_source(&self) -> Option<&[u8]> {
-        match self {
-            Self::Download { sources, .. } => match &sources[..] {
-                [source] => Some(&source.0),
-                _ => None,
-            },
-            Self::Upload { .. } => None,
-        }
-    }
 }
 
 /// A path there as it was typed, any bytes. Empty is the account's home directory, and so is a leading `~`.

@@ -24,6 +24,7 @@ mod scp_cut;
 mod scp_download;
 mod scp_hostile;
 mod scp_legacy;
+mod scp_legacy_honest;
 mod scp_modes;
 mod scp_trees;
 mod scp_usage;

@@ -1,148 +1,243 @@
-//! The lines of the legacy protocol: what a server says is believed as little as it can be.
+//! A command on the host, as bytes in order. Whatever waits on the way there, what comes from there is taken: an undrained channel
+//! would stop the whole connection.
 
-use crate::operation::transfer::local::PERMISSIONS;
+use std::collections::VecDeque;
+use std::pin::pin;
+use std::time::Duration;
 
-/// The longest line.
-pub const LINE_MAX: usize = 8192;
+use bytes::{Buf as _, Bytes};
 
-/// A line, after it was taken apart.
+use super::super::Line;
+use crate::connection::Patience;
+use crate::connection::channel::{ChannelEvent, ChannelReader, ChannelWriter};
+use crate::errors::Fault;
+use crate::model::outcome::Phase;
+use crate::model::sink::Stream;
+
+/// How much may come while it is not its turn: replies and errors, never a flood.
+const AHEAD: usize = 256 * 1024;
+
+/// How much is kept of its standard error.
+const STDERR: usize = 4096;
+
+/// How long noise is listened to, to say what it is.
+const NOISE: Duration = Duration::from_millis(500);
+
+/// Why nothing more comes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Line {
-    /// A file of so many bytes follows.
-    File {
-        /// Its permission bits.
-        mode: u32,
-        /// Its bytes.
-        size: u64,
-        /// Its name.
-        name: Vec<u8>,
-    },
-    /// A directory begins.
-    Directory {
-        /// Its permission bits.
-        mode: u32,
-        /// Its name.
-        name: Vec<u8>,
-    },
-    /// A directory ends.
-    End,
-    /// The times of what follows, in seconds since 1970.
-    Times {
-        /// Changed.
-        mtime: i64,
-        /// Read.
-        atime: i64,
-    },
-    /// Something is wrong with an entry; the rest goes on.
-    Warning(Vec<u8>),
-    /// Something is wrong with all of it.
-    Fatal(Vec<u8>),
+pub enum Ended {
+    /// The connection is gone.
+    Lost(String),
+    /// The command ended, or was refused.
+    Over,
+    /// It says more than anybody asked for.
+    TooMuch,
 }
 
-/// Why a line has no meaning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Broken(pub &'static str);
+/// A running command.
+pub struct Wire {
+    reader: ChannelReader,
+    writer: ChannelWriter,
+    got: Got,
+}
 
-/// Takes a line apart, the line feed taken off.
-pub fn parse(line: &[u8]) -> Result<Line, Broken> {
-    let (kind, rest) = line.split_first().ok_or(Broken("an empty line"))?;
-    match kind {
-        1 => Ok(Line::Warning(rest.to_vec())),
-        2 => Ok(Line::Fatal(rest.to_vec())),
-        b'E' if rest.is_empty() => Ok(Line::End),
-        b'T' => times(rest).ok_or(Broken("a line of times that are none")),
-        b'C' => {
-            let (mode, size, name) = entry(rest).ok_or(Broken("a line of a file that is none"))?;
-            Ok(Line::File { mode, size, name })
+/// What came.
+#[derive(Debug, Default)]
+struct Got {
+    stdout: VecDeque<Bytes>,
+    held: usize,
+    stderr: Vec<u8>,
+    refused: bool,
+    status: Option<u32>,
+}
+
+impl Got {
+    fn note(&mut self, event: ChannelEvent) -> Result<(), Ended> {
+        match event {
+            ChannelEvent::Data(Stream::Stdout, data) => {
+                self.held += data.len();
+                if !data.is_empty() {
+                    self.stdout.push_back(data);
+                }
+            }
+            ChannelEvent::Data(Stream::Stderr, data) => {
+                let room = STDERR - self.stderr.len();
+                self.stderr.extend_from_slice(&data[..data.len().min(room)]);
+            }
+            ChannelEvent::ExitStatus(status) => self.status = Some(status),
+            ChannelEvent::Refused => {
+                self.refused = true;
+                return Err(Ended::Over);
+            }
+            ChannelEvent::Closed => return Err(Ended::Over),
+            ChannelEvent::Lost(reason) => return Err(Ended::Lost(reason)),
+            ChannelEvent::Granted | ChannelEvent::ExitSignal(_) | ChannelEvent::Eof => {}
         }
-        b'D' => {
-            let (mode, _, name) = entry(rest).ok_or(Broken("a line of a directory that is none"))?;
-            Ok(Line::Directory { mode, name })
-        }
-        _ => Err(Broken("a line that is none of the protocol's")),
+        Ok(())
     }
 }
 
-fn entry(rest: &[u8]) -> Option<(u32, u64, Vec<u8>)> {
-    let mut parts = rest.splitn(3, |b| *b == b' ');
-    let (mode, size, name) = (parts.next()?, parts.next()?, parts.next()?);
-    let octal = (3..=6).contains(&mode.len()) && mode.iter().all(|b| (b'0'..=b'7').contains(b));
-    let mode = octal.then(|| mode.iter().fold(0, |mode, b| mode << 3 | u32::from(b - b'0')))?;
-    Some((mode & PERMISSIONS, number(size)?, name.to_vec()))
-}
-
-fn times(rest: &[u8]) -> Option<Line> {
-    let mut parts = rest.split(|b| *b == b' ');
-    let (mtime, _, atime, _) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
-    let second = |text| i64::try_from(number(text)?).ok();
-    parts.next().is_none().then_some(Line::Times { mtime: second(mtime)?, atime: second(atime)? })
-}
-
-/// Digits, and no more than a file can have bytes.
-fn number(text: &[u8]) -> Option<u64> {
-    let digits = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
-    let number = digits.then(|| std::str::from_utf8(text).ok()?.parse::<u64>().ok()).flatten()?;
-    (number <= i64::MAX.unsigned_abs()).then_some(number)
-}
-
-/// The line of a file.
-pub fn file(mode: u32, size: u64, name: &[u8]) -> Vec<u8> {
-    [format!("C{:04o} {size} ", mode & PERMISSIONS).as_bytes(), name, b"\n"].concat()
-}
-
-/// The line of a directory.
-pub fn directory(mode: u32, name: &[u8]) -> Vec<u8> {
-    [format!("D{:04o} 0 ", mode & PERMISSIONS).as_bytes(), name, b"\n"].concat()
-}
-
-/// The line of times.
-pub fn times_of(mtime: i64, atime: i64) -> Vec<u8> {
-    format!("T{} 0 {} 0\n", mtime.max(0), atime.max(0)).into_bytes()
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    #[test]
-    fn what_is_written_is_read_again() {
-        let told = |line: Vec<u8>| parse(line.strip_suffix(b"\n").unwrap()).unwrap();
-        let name = b"a b\xff".to_vec();
-        assert_eq!(told(file(0o104_755, 7, &name)), Line::File { mode: 0o755, size: 7, name: name.clone() });
-        assert_eq!(told(directory(0o700, &name)), Line::Directory { mode: 0o700, name });
-        assert_eq!(told(times_of(5, -1)), Line::Times { mtime: 5, atime: 0 });
-        assert_eq!(parse(b"E"), Ok(Line::End));
-        assert_eq!(parse(b"\x01scp: no"), Ok(Line::Warning(b"scp: no".to_vec())));
-    }
-
-    #[test]
-    fn lies_are_no_lines() {
-        for line in [
-            &b""[..],
-            b"C0644 -1 a",
-            b"C0644 99999999999999999999 a",
-            b"C0644 9223372036854775808 a",
-            b"C0844 1 a",
-            b"C 1 a",
-            b"C0644 1",
-            b"E1",
-            b"T1 0 1",
-            b"T1 0 1 0 9",
-            b"hello",
-            b"C00000000644 1 a",
-        ] {
-            assert!(parse(line).is_err(), "{}", String::from_utf8_lossy(line));
+impl Wire {
+    /// Asks for a command.
+    pub async fn start(line: Line<'_>, patience: &Patience, command: &[u8]) -> Result<Self, Fault> {
+        let (reader, writer) = line.session.open_channel(patience, line.address).await?;
+        let mut wire = Self { reader, writer, got: Got::default() };
+        if wire.writer.exec(command).await.is_err() {
+            return Err(lost(&wire.reason().await));
         }
-        // Setuid and its like never pass.
-        assert_eq!(parse(b"C6755 0 a"), Ok(Line::File { mode: 0o755, size: 0, name: b"a".to_vec() }));
+        Ok(wire)
     }
 
-    proptest! {
-        #[test]
-        fn no_line_is_too_strange(line: Vec<u8>) {
-            let _ = parse(&line);
+    /// Waits for something to be there.
+    async fn fill(&mut self) -> Result<(), Ended> {
+        while self.got.stdout.is_empty() {
+            self.got.note(self.reader.next().await)?;
+        }
+        Ok(())
+    }
+
+    /// The next byte.
+    pub async fn byte(&mut self) -> Result<u8, Ended> {
+        let piece = self.piece(1).await?;
+        // A piece is never empty.
+        Ok(piece.first().copied().unwrap_or_default())
+    }
+
+    /// The next byte, which stays.
+    pub async fn peek(&mut self) -> Result<u8, Ended> {
+        self.fill().await?;
+        Ok(self.got.stdout.front().and_then(|piece| piece.first().copied()).unwrap_or_default())
+    }
+
+    /// What is there next, no more than `most` bytes and not empty.
+    pub async fn piece(&mut self, most: usize) -> Result<Bytes, Ended> {
+        loop {
+            self.fill().await?;
+            let Some(first) = self.got.stdout.front_mut() else { continue };
+            let piece = first.split_to(most.min(first.len()));
+            if !first.has_remaining() {
+                self.got.stdout.pop_front();
+            }
+            self.got.held -= piece.len();
+            return Ok(piece);
         }
     }
+
+    /// The rest of a line, without its end. One without an end is too much.
+    pub async fn line(&mut self, most: usize) -> Result<Vec<u8>, Ended> {
+        let mut line = Vec::new();
+        loop {
+            self.fill().await?;
+            let Some(first) = self.got.stdout.front() else { continue };
+            let end = first.iter().position(|b| *b == b'\n');
+            let piece = self.piece(end.map_or(first.len(), |end| end + 1)).await?;
+            line.extend_from_slice(&piece);
+            if end.is_some() {
+                line.pop();
+                return Ok(line);
+            }
+            if line.len() > most {
+                return Err(Ended::TooMuch);
+            }
+        }
+    }
+
+    /// Sends, as the window allows, and takes what comes meanwhile.
+    pub async fn send(&mut self, data: Bytes) -> Result<(), Ended> {
+        let Self { reader, writer, got } = self;
+        let sent = {
+            let mut sending = pin!(writer.send(data));
+            loop {
+                tokio::select! {
+                    biased;
+                    sent = &mut sending => break sent,
+                    event = reader.next() => {
+                        got.note(event)?;
+                        if got.held > AHEAD {
+                            return Err(Ended::TooMuch);
+                        }
+                    }
+                }
+            }
+        };
+        match sent {
+            Ok(()) => Ok(()),
+            Err(_) => Err(Ended::Lost(self.reason().await)),
+        }
+    }
+
+    /// No more is sent.
+    pub async fn eof(&mut self) {
+        // It may have ended already.
+        let _ = self.writer.eof().await;
+    }
+
+    /// Waits for its end. None: it gave no status, or the connection is gone.
+    pub async fn status(&mut self) -> Option<u32> {
+        self.eof().await;
+        while self.got.note(self.reader.next().await).is_ok() {
+            self.got.stdout.clear();
+            self.got.held = 0;
+        }
+        self.got.status
+    }
+
+    /// Waits for its end, and until the server counts its session no more.
+    pub async fn release(&mut self, line: Line<'_>) {
+        self.status().await;
+        // What is asked for next is then another turn of the server's; whether there is a connection shows itself there.
+        let _ = line.session.ping().await;
+    }
+
+    /// Nothing more is wanted of it.
+    pub async fn close(self) {
+        // It may have ended already.
+        let _ = self.writer.close().await;
+    }
+
+    /// The noise that came instead of what was expected, as far as it is told soon.
+    pub async fn noise(&mut self, first: Vec<u8>) -> Vec<u8> {
+        let mut noise = first;
+        let listen = async {
+            while noise.len() < STDERR {
+                match self.piece(STDERR - noise.len()).await {
+                    Ok(piece) => noise.extend_from_slice(&piece),
+                    Err(_) => break,
+                }
+            }
+        };
+        // What was said until then is enough.
+        let _ = tokio::time::timeout(NOISE, listen).await;
+        noise
+    }
+
+    /// The server does not run commands.
+    pub fn is_refused(&self) -> bool {
+        self.got.refused
+    }
+
+    /// The exit status, once it came.
+    pub fn exit_status(&self) -> Option<u32> {
+        self.got.status
+    }
+
+    /// The beginning of its standard error.
+    pub fn stderr(&self) -> &[u8] {
+        &self.got.stderr
+    }
+
+    async fn reason(&mut self) -> String {
+        loop {
+            match self.got.note(self.reader.next().await) {
+                Ok(()) => self.got.stdout.clear(),
+                Err(Ended::Lost(reason)) => return reason,
+                Err(_) => return "the channel was closed".to_owned(),
+            }
+        }
+    }
+}
+
+/// The fault of a lost connection.
+pub fn lost(problem: &str) -> Fault {
+    Fault::ConnectionLost { phase: Phase::Transfer, problem: problem.to_owned() }
 }
