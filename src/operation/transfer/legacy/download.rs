@@ -46,7 +46,7 @@ pub async fn download<S: Sink>(
         shell: None,
         target: path,
         to_stdout,
-        tree: Tree::open(path, options),
+        tree: Tree::open(path, options, &meter.job.leftovers),
         standing: if to_stdout { Standing::Missing } else { standing(path)? },
         several: sources.len() > 1,
         names: BTreeSet::new(),
