@@ -123,7 +123,7 @@ impl Ledger {
     }
 
     fn keep(&mut self, entry: Entry) {
-        let (list, room) = if entry.action.is_plain() {
+        let (list, room) = if entry.is_plain() {
             (&mut self.plain, TRANSFER_PLAIN_ENTRIES)
         } else {
             (&mut self.notable, TRANSFER_NOTABLE_ENTRIES)

@@ -114,6 +114,11 @@ impl<S> Job<'_, S> {
         self.landing.borrow_mut().root = Some(whole.to_string_lossy().into_owned());
     }
 
+    /// Whether the next attempt would find this part and continue it: those that only this one knows are removed.
+    fn is_resumable(&self, path: &[u8]) -> bool {
+        self.plan.options.resume && !part::has_tag(path, &self.plan.tag)
+    }
+
     /// Writes down the temporary files here that stay.
     fn tell_leftovers(&self) {
         for (path, reason) in self.leftovers.take() {

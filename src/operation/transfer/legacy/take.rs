@@ -12,12 +12,16 @@ use super::sink::reply;
 use super::wire::Wire;
 use super::words;
 use crate::errors::Fault;
+use crate::model::outcome::Warning;
 use crate::model::sink::Sink;
 use crate::model::transfer::{Entry, EntryAction};
 use crate::operation::transfer::command::{self, hex};
 use crate::operation::transfer::local::target::{Incoming, Times, Wanted};
 use crate::operation::transfer::part;
 use crate::operation::transfer::place::{join, name_of};
+
+/// The warning of an empty file that may not be one.
+const EMPTY_UNPROVEN: &str = "empty_unproven";
 
 /// Pieces are written together up to so many bytes.
 const TOGETHER: usize = 256 * 1024;
@@ -136,6 +140,13 @@ impl<S: Sink> Download<'_, '_, '_, S> {
             (Ok(into), Ok(())) => into,
         };
         let mut entry = Entry::new(below, EntryAction::Copied, head.size);
+        if head.size == 0 {
+            match self.is_empty(level.there.as_deref()).await? {
+                Some(true) => {}
+                Some(false) => return Ok(Err(self.says_nothing(below))),
+                None => entry = entry.because(self.not_looked_at(below)),
+            }
+        }
         if let Some(hash) = hash {
             let hash = hex(&hash.finalize().into());
             if let Err(fault) = self.verify(&level, head.size, &hash, below).await? {
@@ -149,6 +160,24 @@ impl<S: Sink> Download<'_, '_, '_, S> {
             return Ok(Err(fault));
         }
         Ok(Ok(Outcome::Done(entry)))
+    }
+
+    /// The fault of a file that has more in it than the protocol can say.
+    fn says_nothing(&self, below: &[u8]) -> Fault {
+        let problem =
+            "it says that it is empty, and it is not; the legacy protocol sends nothing of such a file".to_owned();
+        Fault::TransferRefused { path: self.meter.shown(below), problem }
+    }
+
+    /// Nobody can tell whether it is empty; the reason in its entry.
+    fn not_looked_at(&self, below: &[u8]) -> &'static str {
+        let warnings = &mut self.meter.job.landing.borrow_mut().warnings;
+        if !warnings.iter().any(|warning| warning.code == EMPTY_UNPROVEN) {
+            let path = self.meter.shown(below);
+            let message = format!("{path} came as an empty file, and nobody on the host could say whether it is one");
+            warnings.push(Warning::new(EMPTY_UNPROVEN, message));
+        }
+        "empty_unproven: it was announced with no bytes, as a file is that does not say how long it is"
     }
 
     async fn take(&self, writer: &mut Writer, piece: Bytes, is_last: bool) -> Result<(), Fault> {

@@ -67,6 +67,12 @@ impl Feed {
         self.hash = self.hash.is_some().then_some(hash);
     }
 
+    /// Begins anew.
+    pub fn rewind(&mut self) {
+        self.at = 0;
+        self.hash = self.hash.is_some().then(Sha256::new);
+    }
+
     /// The file, for a hash of its beginning.
     pub fn opened(&self) -> Arc<File> {
         Arc::clone(&self.file)
