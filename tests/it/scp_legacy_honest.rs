@@ -194,7 +194,10 @@ fn a_file_there_that_does_not_say_how_long_it_is_is_not_called_copied() {
     for line in ["DEST:/proc/version HERE/live", "DEST:/proc/version HERE/new"] {
         let run = sides.run(line);
         let said = run.failed(73, "transfer_refused");
-        assert!(said.text().contains("says that it is empty") && said["transfer"]["files"] == 0, "{run}");
+        assert!(
+            said.text().contains(":/proc/version: it says that it is empty") && said["transfer"]["files"] == 0,
+            "{run}"
+        );
     }
     assert_eq!(fs::read(sides.here.join("live")).unwrap(), b"OLD");
     assert!(!sides.here.join("new").exists());

@@ -126,11 +126,8 @@ impl Incoming {
         let begins_at = if resume { meta.len() } else { 0 };
         let file = Arc::new(file);
         let left = Leftovers::default();
-        let mut incoming = Self { file, spot, part: None, begins_at, written: 0, last, new_only: false, resume, left };
-        if !resume {
-            incoming.restart()?;
-        }
-        Ok(incoming)
+        // What is beyond its end is cut off in the end: in the beginning it may be what is read, where both sides are one.
+        Ok(Self { file, spot, part: None, begins_at, written: 0, last, new_only: false, resume, left })
     }
 
     /// Where something has appeared meanwhile, it is not replaced.

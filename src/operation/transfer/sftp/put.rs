@@ -119,7 +119,8 @@ async fn begin<S: Sink>(
         {
             return Ok(Writing { path, is_part: false, handle, resumed: true });
         }
-        let flags = open::WRITE | open::CREATE | open::TRUNCATE;
+        // What is beyond its end is cut off in the end: in the beginning it may be what is read, where both sides are one.
+        let flags = open::WRITE | open::CREATE;
         let handle = make(work, &path, flags, usual).await.map_err(told)?;
         return Ok(Writing { path, is_part: false, handle, resumed: false });
     }
@@ -214,6 +215,9 @@ async fn finish<S: Sink>(
 ) -> Result<Option<[u8; 32]>, Fault> {
     let (remote, handle) = (&work.remote, &writing.handle);
     let sent = feed.borrow().at();
+    // Whether it was is seen by the size.
+    let cut =
+        (!writing.is_part).then(|| remote.fsetstat(handle, &Attributes { size: Some(sent), ..Attributes::default() }));
     let look = remote.fstat(handle);
     let mut wish = Attributes { permissions: final_mode(work, meta, spot), ..Attributes::default() };
     // What it was opened with beyond that is taken off, whatever the umask there has left of it.
@@ -249,6 +253,11 @@ async fn finish<S: Sink>(
         (None, Some(look)) => look.await,
         (None, None) => Ok(Attributes::default()),
     };
+    if let Some(cut) = cut
+        && let Err(Denied::Fault(fault)) = cut.await
+    {
+        return Err(fault);
+    }
     let size = match found {
         Ok(found) => found.size,
         Err(denied) => return Err(work.explain(denied, &writing.path, Act::Write).await),

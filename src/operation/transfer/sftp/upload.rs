@@ -25,7 +25,7 @@ use crate::model::sink::Sink;
 use crate::operation::transfer::local::source::{Found, Item, Walk};
 use crate::operation::transfer::local::{self, Kind};
 use crate::operation::transfer::place::join;
-use crate::operation::transfer::place::{Place, Standing, Subject, name_of, parent_of, place};
+use crate::operation::transfer::place::{Place, Standing, Subject, bare, name_of, parent_of, place};
 
 /// Copies all sources.
 pub async fn upload<S: Sink>(
@@ -78,7 +78,10 @@ async fn standing<S: Sink>(work: &Work<'_, '_, S>, target: &[u8]) -> Result<Stan
     match work.remote.stat(target).await {
         Ok(found) if found.file_type() == Some(super::attributes::Type::Directory) => Ok(Standing::Directory),
         Ok(_) => Ok(Standing::Other),
-        Err(denied) if denied.code() == Some(status::NO_SUCH_FILE) => Ok(Standing::Missing),
+        Err(denied) if denied.code() == Some(status::NO_SUCH_FILE) => match bare(target) {
+            Some(bare) if work.remote.stat(bare).await.is_ok() => Ok(Standing::Other),
+            _ => Ok(Standing::Missing),
+        },
         Err(denied) => Err(work.explain(denied, target, Act::Set).await),
     }
 }
