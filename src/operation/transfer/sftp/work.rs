@@ -41,6 +41,10 @@ pub struct Work<'a, 'j, S> {
     pub total: Cell<Option<u64>>,
     /// Nothing on the host can hash for us.
     pub no_hasher: Cell<bool>,
+    /// To whom belongs what this account makes there, once that is known.
+    pub account: Cell<Option<u32>>,
+    /// Whether the server takes what a link says before where it is, once that is known.
+    pub text_first: tokio::sync::OnceCell<bool>,
     line: Line<'a>,
     stripes: tokio::sync::OnceCell<Vec<Rc<Remote>>>,
     moved: Cell<u64>,
@@ -66,12 +70,18 @@ impl<'a, 'j, S: Sink> Work<'a, 'j, S> {
         *job.remote.borrow_mut() = Some(Rc::clone(&remote));
         let (stripes, told) = (tokio::sync::OnceCell::new(), Cell::new(None));
         let (total, no_hasher, moved) = (Cell::new(None), Cell::new(false), Cell::new(0));
-        Ok(Self { job, remote, home, total, no_hasher, line, stripes, moved, told })
+        let (account, text_first) = (Cell::new(None), tokio::sync::OnceCell::new());
+        Ok(Self { job, remote, home, total, no_hasher, account, text_first, line, stripes, moved, told })
     }
 
     /// How to copy.
     pub fn options(&self) -> &'a CopyOptions {
         self.job.plan.options
+    }
+
+    /// Whether the next attempt would find this part and continue it.
+    pub fn is_resumable(&self, path: &[u8]) -> bool {
+        self.job.is_resumable(path)
     }
 
     /// The session, for further channels.
@@ -176,6 +186,7 @@ impl<'a, 'j, S: Sink> Work<'a, 'j, S> {
 
     /// Writes down what became of an entry. The error ends the whole copy.
     pub fn settle(&self, below: &[u8], result: Result<Outcome, Fault>) -> Result<(), Fault> {
+        self.job.tell_leftovers();
         let mut ledger = self.job.ledger.borrow_mut();
         match result {
             Ok(Outcome::Done(entry)) => ledger.done(entry),
