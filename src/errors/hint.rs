@@ -55,6 +55,7 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
         Fault::ExecRefused => {
             "the account may be restricted to a subsystem, or the device may only offer a shell".to_owned()
         }
+        Fault::NoSftpServer => "install OpenSSH's sftp-server there; `ssh-cli sudo-exec --stdin-file FILE DEST 'cat >PATH'` needs none".to_owned(),
         Fault::NoTransferProtocol => "install an sftp-server, or scp, on the host".to_owned(),
         Fault::SudoNotFound => "`ssh-cli su-exec` needs no sudo".to_owned(),
         Fault::SuNotFound => "`ssh-cli sudo-exec` needs no su".to_owned(),

@@ -26,6 +26,7 @@ mod scp_hostile;
 mod scp_legacy;
 mod scp_legacy_honest;
 mod scp_modes;
+mod scp_sudo;
 mod scp_trees;
 mod scp_usage;
 mod script;

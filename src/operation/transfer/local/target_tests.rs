@@ -30,6 +30,7 @@ fn options() -> CopyOptions {
         progress: ProgressChoice::Auto,
         timeout: None,
         effect: Effect::Read,
+        sudo: None,
     }
 }
 

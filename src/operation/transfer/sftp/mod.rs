@@ -46,7 +46,7 @@ use super::{Broken, Job, Line};
 use crate::model::copy::Way;
 use crate::model::sink::Sink;
 use crate::operation::transfer::ledger::Touched;
-pub use remote::Remote;
+pub use remote::{PATH_MOST, Remote};
 use remote::{Beginning, Denied};
 use wire::status;
 use work::Work;
@@ -78,7 +78,8 @@ pub(super) async fn sweep<S: Sink>(line: Line<'_>, job: &Job<'_, S>) {
         remove(job, remote).await;
     }
     drop(kept);
-    if job.parts.borrow().is_empty() {
+    // What other rights wrote cannot be removed without them, and whoever has them removes it himself.
+    if job.parts.borrow().is_empty() || line.rights.is_some() {
         return;
     }
     let patience = crate::connection::Patience::new(Some(super::SWEEP), None);
@@ -100,5 +101,14 @@ async fn remove<S: Sink>(job: &Job<'_, S>, remote: &Remote) {
             Err(Denied::Fault(_)) => return,
         }
         job.parts.borrow_mut().remove(part);
+    }
+    let stage = job.stage.borrow().clone();
+    if let Some(stage) = stage {
+        match remote.rmdir(&stage).await {
+            Ok(()) => {}
+            Err(denied) if denied.code() == Some(status::NO_SUCH_FILE) => {}
+            Err(_) => return,
+        }
+        job.stage.take();
     }
 }

@@ -20,8 +20,7 @@ use crate::model::outcome::Warning;
 use crate::model::sink::Sink;
 use crate::model::transfer::{Entry, EntryAction};
 use crate::operation::transfer::local::Meta;
-use crate::operation::transfer::place::join;
-use crate::operation::transfer::place::{name_of, parent_of};
+use crate::operation::transfer::place::name_of;
 use crate::operation::transfer::{command, part};
 
 /// A file of which less than this is left is not worth further channels.
@@ -109,11 +108,7 @@ async fn begin<S: Sink>(
     }
     let tag = resumable.map_or_else(|| work.job.plan.tag.clone(), |meta| part::resume_tag(meta.size, meta.mtime));
     let name = name_of(&spot.path).ok_or_else(|| Fault::IsDirectory { path: work.shown(&spot.path) })?;
-    let name = part::name(name, &tag);
-    let path = match parent_of(&spot.path) {
-        b"." if !spot.path.starts_with(b"./") => name,
-        above => join(above, &name),
-    };
+    let path = work.part(&spot.path, name, &tag).await;
     if let Some(meta) = resumable
         && let Ok(there) = work.remote.lstat(&path).await
     {
@@ -220,12 +215,13 @@ async fn finish<S: Sink>(
     // (section 3.1 of the draft).
     let mut seen = None;
     let mut look = Some(look);
-    if let (true, Some(replaced), Some(asked)) =
-        (writing.is_part, &spot.replaced, look.take_if(|_| spot.replaced.is_some()))
+    let replaced = spot.replaced.as_ref().filter(|_| writing.is_part);
+    if (replaced.is_some() || work.owner.is_asked_for())
+        && let Some(asked) = look.take()
     {
         let found = asked.await;
         if let Ok(found) = &found {
-            keep_group(work, writing, replaced, found).await?;
+            settle_owner(work, writing, replaced, found).await?;
         }
         seen = Some(found);
     }
@@ -268,6 +264,27 @@ async fn finish<S: Sink>(
         rename(work, writing, spot).await?;
     }
     Ok(hash)
+}
+
+/// Who was asked for, else who owned what is replaced.
+async fn settle_owner<S: Sink>(
+    work: &Work<'_, '_, S>,
+    writing: &Writing,
+    replaced: Option<&Attributes>,
+    found: &Attributes,
+) -> Result<(), Fault> {
+    let before = replaced.and_then(|replaced| replaced.owner).or(found.owner);
+    let Some(owner) = before.and_then(|before| work.owner.over(before)) else {
+        return match replaced {
+            Some(replaced) => keep_group(work, writing, replaced, found).await,
+            None => Ok(()),
+        };
+    };
+    let wish = Attributes { owner: Some(owner), ..Attributes::default() };
+    match work.remote.fsetstat(&writing.handle, &wish).await {
+        Ok(()) => Ok(()),
+        Err(denied) => Err(work.explain(denied, &writing.path, Act::Set).await),
+    }
 }
 
 /// A replaced file keeps its group, and its owner where this account may give files away.
