@@ -245,3 +245,68 @@ printf '%s:%s:%s\0' "$_sc_u" "$_sc_g" "$_sc_d" || exit 1
 if [ -z "$_sc_d" ]; then exec "$_sc_s"; fi
 "$_sc_s"
 exit"#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// What the directory is that is made for this target: relative to where the shell runs.
+    fn staged(shell: &str, dir: &std::path::Path, target: &str, into: bool, parents: bool) -> String {
+        let flag = |is_so: bool| if is_so { "1" } else { "" };
+        let expanded = String::from_utf8(expanded(target.as_bytes()).unwrap()).unwrap();
+        let begins = BEGINS.lines().next().unwrap();
+        let program = format!(
+            "_sc_n=n; {begins}\n_sc_d={expanded}; _sc_i={}; _sc_p={}; _sc_w=stage\n{STAGE}\nprintf '%s' \"$_sc_d\"; [ -z \"$_sc_d\" ] || [ -d \"$_sc_d\" ]",
+            flag(into),
+            flag(parents)
+        );
+        let out = Command::new(shell).args(["-c", &program]).current_dir(dir).output().unwrap();
+        assert!(out.status.success(), "{target}: {out:?}");
+        String::from_utf8(out.stdout).unwrap()
+    }
+
+    #[test]
+    fn it_is_made_where_the_target_is_and_goes_with_the_shell() {
+        let dir = tempfile::TempDir::new().unwrap();
+        let dir = dir.path();
+        std::fs::create_dir_all(dir.join("d/-e")).unwrap();
+        std::fs::create_dir_all(dir.join("it's\na $dir\n")).unwrap();
+        std::fs::write(dir.join("d/file"), "").unwrap();
+        for shell in ["sh", "bash"] {
+            for (target, into, parents, at) in [
+                ("d", false, false, "d/stage"),
+                ("d/", true, false, "d/stage"),
+                ("d/file", false, false, "d/stage"),
+                ("d/new", false, false, "d/stage"),
+                ("d/new/", true, false, ""),
+                ("d/new/", true, true, "d/stage"),
+                ("d/a/b//c", false, false, ""),
+                ("d/a/b//c", false, true, "d/stage"),
+                ("new", false, false, "./stage"),
+                ("a/b", false, true, "./stage"),
+                ("", false, false, "./stage"),
+                ("~", true, false, "./stage"),
+                ("~/d", false, false, "d/stage"),
+                ("d/-e/x", false, false, "d/-e/stage"),
+                ("it's\na $dir\n/x", false, false, "it's\na $dir\n/stage"),
+                ("it's\na $dir\n", false, false, "it's\na $dir\n/stage"),
+            ] {
+                assert_eq!(staged(shell, dir, target, into, parents), at, "{shell}: {target:?}");
+            }
+        }
+        let left = Command::new("find").arg(dir).args(["-name", "stage"]).output().unwrap();
+        assert_eq!(left.stdout, b"", "it goes with the shell");
+        assert_eq!(expanded(b"~root/it's").unwrap(), b"~root/\"it's\"");
+        assert_eq!(expanded(b"~a b").unwrap(), b"'~a b'");
+    }
+
+    #[test]
+    fn the_whole_program_is_sound() {
+        let whole = [BEGINS, OWNER, GROUP, STAGE, SERVE].join("\n");
+        for shell in ["sh", "bash"] {
+            let out = Command::new(shell).args(["-n", "-c", &whole]).output().unwrap();
+            assert!(out.status.success(), "{shell}: {out:?}");
+        }
+    }
+}
