@@ -297,9 +297,13 @@ impl CopyArgs {
 
 /// What is said of an option that other commands have, and this one has a reason not to.
 pub(super) fn why_not(option: &str) -> Option<&'static str> {
-    matches!(option, "--op" | "--idempotency-key").then_some(
-        "scp takes no --op: a copy that is made twice is the same as one, so the same line is run again without a key",
-    )
+    match option {
+        "--op" | "--idempotency-key" => Some(
+            "scp takes no --op: a copy that is made twice is the same as one, so the same line is run again without a key",
+        ),
+        "--sudo-direct" => Some("scp takes no --sudo-direct: what stages and installs there is begun by a shell"),
+        _ => None,
+    }
 }
 
 /// Which side is remote, and what is on each.

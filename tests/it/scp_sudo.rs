@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::rig::{Account, Cli, FaultProxy, Mode, Run, Scratch, Sshd, Stdin, Sudoers, Way, proc, tool, wait};
+use crate::rig::{Account, Cli, FaultProxy, Mode, Run, Scratch, Sshd, Stdin, Sudoers, Way, needs, proc, tool, wait};
 use crate::sudo::Host;
 
 const ALL: &str = "USER ALL=(ALL) ALL";
@@ -255,6 +255,38 @@ fn what_the_target_does_not_permit_is_said_and_stays() {
     let line = format!("scp --sudo --as daemon {} DEST:{}/", yard.here.join("f").display(), theirs.display());
     yard.host.run(&line).succeeded();
     assert_eq!((owned(&theirs.join("f")).0, names(&theirs)), (1, vec!["f".into()]));
+}
+
+#[test]
+fn what_is_on_another_file_system_below_the_target_arrives_too() {
+    let Some(yard) = Yard::with("scpsudo-mount", &[NOPASSWD]) else { return };
+    let Ok(other) = tempfile::TempDir::new_in("/dev/shm") else { return needs::skip_rarity("needs /dev/shm") };
+    if fs::metadata(other.path()).unwrap().dev() == fs::metadata(&yard.there).unwrap().dev() {
+        return needs::skip_rarity("needs a second file system");
+    }
+    fs::create_dir(yard.there.join("tree")).unwrap();
+    symlink(other.path(), yard.there.join("tree/mounted")).unwrap();
+    yard.here.dir("tree/mounted");
+    yard.here.file("tree/mounted/f", "new");
+    yard.here.file("tree/g", "new");
+    fs::write(other.path().join("f"), "old").unwrap();
+    let run = yard.put("-r --sudo --owner daemon", "tree", "tree");
+    assert_eq!(run.succeeded()["transfer"]["files"], 2, "{run}");
+    let f = other.path().join("f");
+    assert_eq!((fs::read_to_string(&f).unwrap().as_str(), owned(&f).0), ("new", 1), "{run}");
+    assert_eq!((names(other.path()), names(&yard.there.join("tree"))), (vec!["f".into()], vec!["g".into(), "mounted".into()]));
+}
+
+#[test]
+fn an_account_without_a_shell_of_its_own_is_told_so() {
+    let Some(account) = Account::spoilt("scpsudo-sftp") else { return };
+    let Some(_sudoers) = Sudoers::of(&account, &[NOPASSWD]) else { return };
+    let sshd = Sshd::build().account(account).line("ForceCommand internal-sftp").start();
+    let (here, there) = (Scratch::new(), sshd.shared_dir());
+    let source = here.file("f", "new");
+    let run = sshd.cli(&format!("scp --sudo {} DEST:{}/", source.display(), there.display())).run();
+    let said = run.failed(69, "no_posix_shell");
+    assert!(said["started"] == "no" && names(&there).is_empty(), "{run}");
 }
 
 /// A live file there that a large one is to replace slowly.

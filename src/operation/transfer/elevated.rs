@@ -302,6 +302,25 @@ mod tests {
     }
 
     #[test]
+    fn where_there_is_no_server_that_is_said() {
+        let program = format!("_sc_n=n\n{}\necho on", BEGINS.replace("/sftp-server", "/no-such-server"));
+        let out = Command::new("sh").args(["-c", &program]).output().unwrap();
+        assert_eq!((String::from_utf8(out.stdout).unwrap().as_str(), out.status.code()), ("n:server;", Some(1)));
+    }
+
+    #[test]
+    fn a_user_and_a_group_by_name_or_number() {
+        let found = |name: &str| {
+            let begins = BEGINS.lines().next().unwrap();
+            let program = format!("_sc_n=n; {begins}\n_sc_w={name}\n{OWNER}\n{GROUP}\necho \"$_sc_u:$_sc_g\"");
+            let out = Command::new("sh").args(["-c", &program]).output().unwrap();
+            String::from_utf8(out.stdout).unwrap()
+        };
+        assert_eq!((found("root"), found("54321"), found("")), ("0:0\n".into(), "54321:54321\n".into(), ":\n".into()));
+        assert_eq!(found("no-such-name"), "n:owner;");
+    }
+
+    #[test]
     fn the_whole_program_is_sound() {
         let whole = [BEGINS, OWNER, GROUP, STAGE, SERVE].join("\n");
         for shell in ["sh", "bash"] {
