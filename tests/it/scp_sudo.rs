@@ -120,7 +120,10 @@ fn a_replaced_file_keeps_its_owner_its_group_and_its_mode() {
     symlink("elsewhere/real", yard.there.join("link")).unwrap();
     yard.put(PW, "f", "link").succeeded();
     assert_eq!((fs::read_to_string(&led).unwrap().as_str(), owned(&led)), ("new", (1, 1, 0o600)));
-    assert_eq!((names(&elsewhere), yard.names()), (vec!["real".into()], vec!["elsewhere".into(), "f".into(), "link".into()]));
+    assert_eq!(
+        (names(&elsewhere), yard.names()),
+        (vec!["real".into()], vec!["elsewhere".into(), "f".into(), "link".into()])
+    );
     // In place, where that is asked for.
     let before = fs::metadata(&old).unwrap().ino();
     fs::write(&old, "old").unwrap();
@@ -204,7 +207,11 @@ fn what_sudo_refuses_installs_nothing_and_leaves_nothing() {
         let run = yard.put(options, "f", "f");
         let said = run.failed(exit, code);
         assert_eq!((&said["started"], &said["outcome"]), (&"no".into(), &"not_started".into()), "{run}");
-        assert_eq!((&said["error"]["phase"], &said["error"]["class"]), (&"elevate".into(), &"permanent".into()), "{run}");
+        assert_eq!(
+            (&said["error"]["phase"], &said["error"]["class"]),
+            (&"elevate".into(), &"permanent".into()),
+            "{run}"
+        );
         assert_eq!(said["transfer"]["entries"].as_array().unwrap().len(), 0, "{run}");
         assert!(run.elapsed < Duration::from_secs(15) && yard.names() == ["f"], "{run}");
         assert_eq!(fs::read(yard.there.join("f")).unwrap(), b"old");
@@ -238,7 +245,11 @@ fn what_the_target_does_not_permit_is_said_and_stays() {
     let old = yard.old("f", "old", (3, 4), 0o600);
     let run = yard.put("--sudo --no-clobber", "f", "f");
     let said = run.succeeded();
-    assert_eq!((&said["transfer"]["entries"][0]["reason"], &said["started"]), (&"exists".into(), &"no".into()), "{run}");
+    assert_eq!(
+        (&said["transfer"]["entries"][0]["reason"], &said["started"]),
+        (&"exists".into(), &"no".into()),
+        "{run}"
+    );
     tool("mkfifo", &[yard.there.join("pipe").to_str().unwrap()]);
     yard.put("--sudo", "f", "pipe").failed(73, "not_regular");
     fs::create_dir_all(yard.there.join("dir/f")).unwrap();
@@ -249,7 +260,10 @@ fn what_the_target_does_not_permit_is_said_and_stays() {
     let said = run.failed(77, "remote_permission");
     assert_eq!(said["started"], "no", "{run}");
     assert_eq!((fs::read_to_string(&old).unwrap().as_str(), owned(&old)), ("old", (3, 4, 0o600)));
-    assert_eq!((yard.names(), names(&yard.there.join("dir"))), (vec!["dir".into(), "f".into(), "pipe".into()], vec!["f".into()]));
+    assert_eq!(
+        (yard.names(), names(&yard.there.join("dir"))),
+        (vec!["dir".into(), "f".into(), "pipe".into()], vec!["f".into()])
+    );
     let theirs = yard.host.sshd.scratch().dir("theirs");
     chown(&theirs, Some(1), Some(1)).unwrap();
     let line = format!("scp --sudo --as daemon {} DEST:{}/", yard.here.join("f").display(), theirs.display());
@@ -274,7 +288,10 @@ fn what_is_on_another_file_system_below_the_target_arrives_too() {
     assert_eq!(run.succeeded()["transfer"]["files"], 2, "{run}");
     let f = other.path().join("f");
     assert_eq!((fs::read_to_string(&f).unwrap().as_str(), owned(&f).0), ("new", 1), "{run}");
-    assert_eq!((names(other.path()), names(&yard.there.join("tree"))), (vec!["f".into()], vec!["g".into(), "mounted".into()]));
+    assert_eq!(
+        (names(other.path()), names(&yard.there.join("tree"))),
+        (vec!["f".into()], vec!["g".into(), "mounted".into()])
+    );
 }
 
 #[test]
@@ -322,7 +339,11 @@ fn what_is_on_its_way_is_nobody_elses_and_a_signal_leaves_nothing() {
         let run = running.finish();
         let said = run.failed(143, "interrupted");
         assert_eq!((&said["outcome"], &said["started"]), (&"stopped".into(), &"yes".into()), "{run}");
-        assert_eq!((yard.names(), said["transfer"]["entries"].as_array().unwrap().len()), (vec!["f".into()], 0), "{run}");
+        assert_eq!(
+            (yard.names(), said["transfer"]["entries"].as_array().unwrap().len()),
+            (vec!["f".into()], 0),
+            "{run}"
+        );
         is_as_before(&yard, &run);
     }
 }
@@ -429,7 +450,8 @@ fn nobody_else_sees_the_password() {
         let slow = sshd.proxy().rate(Way::Up, SLOW).start();
         let file = sshd.scratch().file("pw", format!("{secret}\n"));
         let target = sshd.scratch().dir("to").display().to_string();
-        let line = format!("scp {form} --sudo --sudo-password file:{} {} DEST:{target}/", file.display(), source.display());
+        let line =
+            format!("scp {form} --sudo --sudo-password file:{} {} DEST:{target}/", file.display(), source.display());
         let mut running = sshd.cli(&line).via(&slow).start();
         until_it_moves(&slow);
         running.look();

@@ -75,9 +75,9 @@ pub async fn enter<W: Copy>(
     words: &'static [Word<W>],
 ) -> Result<Entered<W>, Fault> {
     let line = Line { elevated: &rights.elevated, nonce, login: false };
-    let request = line.run(&loader(&program, nonce)).map_err(|_| Fault::Usage {
-        message: "a NUL byte cannot be part of a name".to_owned(),
-    })?;
+    let request = line
+        .run(&loader(&program, nonce))
+        .map_err(|_| Fault::Usage { message: "a NUL byte cannot be part of a name".to_owned() })?;
     let (reader, writer) = channel;
     let gate = Gate::new(&rights.elevated, nonce);
     let mut entrance = Entrance { writer, gate, scanner: Scanner::of(nonce, words), program, said: Vec::new() };
@@ -223,8 +223,7 @@ mod tests {
             direct: false,
             stop_nonce: String::new(),
         };
-        let asked =
-            Asked { method: Method::Sudo, user: "root".into(), login: "u".into(), given: false, direct: false };
+        let asked = Asked { method: Method::Sudo, user: "root".into(), login: "u".into(), given: false, direct: false };
         let rights = Rights::new(elevated, asked, "--sudo", "seed".into());
         let (one, other) = (rights.nonce(), rights.nonce());
         assert!(one != other && one.len() == 32 && one.bytes().all(|b| b.is_ascii_hexdigit()));

@@ -70,9 +70,8 @@ pub struct Served {
 pub async fn serve<S>(line: Line<'_>, job: &Job<'_, S>, rights: &Rights) -> Result<Served, Broken> {
     let channel = line.session.open_channel(line.patience, line.address).await?;
     let nonce = rights.nonce();
-    let program = program(job, &nonce).map_err(|_| Fault::Usage {
-        message: "a NUL byte cannot be part of a path".to_owned(),
-    })?;
+    let program =
+        program(job, &nonce).map_err(|_| Fault::Usage { message: "a NUL byte cannot be part of a path".to_owned() })?;
     let mut entered = enter(line.session, channel, rights, (&nonce, program), &WORDS).await?;
     let mut detail = entered.rest.to_vec();
     if entered.word == Said::Serves {

@@ -221,7 +221,9 @@ async fn drive<S: Sink>(line: Line<'_>, job: &Job<'_, S>) -> Result<(), Fault> {
         match sftp::run(line, job).await {
             Ok(()) => return Ok(()),
             Err(Broken::Fault(fault)) => return Err(fault),
-            Err(Broken::NoProtocol(fault)) if choice == ProtocolChoice::Sftp || line.rights.is_some() => return Err(fault),
+            Err(Broken::NoProtocol(fault)) if choice == ProtocolChoice::Sftp || line.rights.is_some() => {
+                return Err(fault);
+            }
             Err(Broken::NoProtocol(fault)) => log::info!("no SFTP there: {fault}"),
         }
     }

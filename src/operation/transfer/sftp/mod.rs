@@ -46,8 +46,8 @@ use super::{Broken, Job, Line};
 use crate::model::copy::Way;
 use crate::model::sink::Sink;
 use crate::operation::transfer::ledger::Touched;
-pub use remote::{PATH_MOST, Remote};
 use remote::{Beginning, Denied};
+pub use remote::{PATH_MOST, Remote};
 use wire::status;
 use work::Work;
 
