@@ -72,7 +72,7 @@ pub async fn put<S: Sink>(work: &Work<'_, '_, S>, file: Outgoing) -> Result<Outc
         }
         Err(fault) => {
             give_up(work, &writing, &fault).await;
-            Err(fault)
+            Err(renamed(fault, work, &writing.path, &spot.path))
         }
     }
 }
@@ -145,6 +145,7 @@ fn renamed<S: Sink>(fault: Fault, work: &Work<'_, '_, S>, part: &[u8], target: &
         Fault::NoSpace { path } if path == part => Fault::NoSpace { path: target },
         Fault::ReadOnly { path } if path == part => Fault::ReadOnly { path: target },
         Fault::ParentMissing { path } if path == part => Fault::ParentMissing { path: target },
+        Fault::RemotePermission { path } if path == part => Fault::RemotePermission { path: target },
         Fault::TransferRefused { path, problem } if path == part => Fault::TransferRefused { path: target, problem },
         other => other,
     }
@@ -221,7 +222,7 @@ async fn finish<S: Sink>(
     {
         let found = asked.await;
         if let Ok(found) = &found {
-            settle_owner(work, writing, replaced, found).await?;
+            settle_owner(work, writing, (replaced, &spot.path), found).await?;
         }
         seen = Some(found);
     }
@@ -270,13 +271,13 @@ async fn finish<S: Sink>(
 async fn settle_owner<S: Sink>(
     work: &Work<'_, '_, S>,
     writing: &Writing,
-    replaced: Option<&Attributes>,
+    (replaced, target): (Option<&Attributes>, &[u8]),
     found: &Attributes,
 ) -> Result<(), Fault> {
     let before = replaced.and_then(|replaced| replaced.owner).or(found.owner);
     let Some(owner) = before.and_then(|before| work.owner.over(before)) else {
         return match replaced {
-            Some(replaced) => keep_group(work, writing, replaced, found).await,
+            Some(replaced) => keep_group(work, writing, (replaced, target), found).await,
             None => Ok(()),
         };
     };
@@ -291,7 +292,7 @@ async fn settle_owner<S: Sink>(
 async fn keep_group<S: Sink>(
     work: &Work<'_, '_, S>,
     writing: &Writing,
-    replaced: &Attributes,
+    (replaced, target): (&Attributes, &[u8]),
     found: &Attributes,
 ) -> Result<(), Fault> {
     let (Some(before), Some(now)) = (replaced.owner, found.owner) else { return Ok(()) };
@@ -311,7 +312,7 @@ async fn keep_group<S: Sink>(
         }
     }
     if before.1 != now.1 {
-        let message = format!("the group of {} could not be kept", work.shown(&writing.path));
+        let message = format!("the group of {} could not be kept", work.shown(target));
         work.job.landing.borrow_mut().warnings.push(Warning::new("group_not_kept", message));
     }
     Ok(())
