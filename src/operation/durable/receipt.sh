@@ -227,14 +227,15 @@ whoami_and_where() {
 			refuse unsupported symlink
 		}
 	fi
-	_v=$(cd "$_home" && ls -dln .local .local/state .local/state/ssh-cli .local/state/ssh-cli/ops1 .local/state/ssh-cli/ops1/k .local/state/ssh-cli/ops1/id 2>/dev/null)
-	_c=0 _rid=
+	_v=$(cd "$_home" && ls -dln /proc/self/ns/pid .local .local/state .local/state/ssh-cli .local/state/ssh-cli/ops1 .local/state/ssh-cli/ops1/k .local/state/ssh-cli/ops1/id 2>/dev/null)
+	_c=0 _rid='' _ns=-
 	IFS=$_nl
 	for _line in $_v; do
 		IFS=" 	$_nl"
 		# shellcheck disable=SC2086
 		set -- $_line
 		case $_line in
+		*/ns/pid' -> '*) _ns=${_line##*"["} _ns=${_ns%%"]"*} ;;
 		*/ops1/id' -> 1:'*) _rid=${_line##*' -> 1:'} ;;
 		d*/ssh-cli | d*/ops1 | d*/k) case $1:$3 in drwx------*:"$_uid") _c=$((_c + 1)) ;; esac ;;
 		# Others may look into these two, as long as only we can write.
@@ -242,7 +243,7 @@ whoami_and_where() {
 		esac
 	done
 	IFS=" 	$_nl"
-	[ "$_c" = 5 ] && [ -n "$_rid" ] || refuse unsupported owner
+	case $_c$_rid in 5?*) ;; *) refuse unsupported owner ;; esac
 	[ -w "$_d/k" ] || refuse unwritable root
 }
 host() {
@@ -259,11 +260,7 @@ host() {
 			_bid=$(printf %s "$_bid" | tr -c 'A-Za-z0-9-' _)
 		fi
 	fi
-	_boot8=$(printf %.8s "$_bid")
-	_ns=-
-	if [ -h /proc/self/ns/pid ]; then
-		_v=$(ls -ld /proc/self/ns/pid 2>/dev/null) && _v=${_v##*"["} && _ns=${_v%%"]"*}
-	fi
+	_boot8=${_bid%"${_bid#????????}"}
 	case $_node$_ns in *[!A-Za-z0-9._-]*) _node=$(printf %s "$_node" | tr -c 'A-Za-z0-9._-' _) ;; esac
 }
 refuse() { # KIND WHY: nothing can be kept here, and nothing was started
@@ -328,55 +325,58 @@ crc() { # FILE CRC LENGTH
 	set -- "$2" "$3" $(cksum <"$1" 2>/dev/null)
 	[ "$1" = "${3-}" ] && [ "$2" = "${4-}" ]
 }
-setup_is() { # CRC LENGTH
-	# shellcheck disable=SC2046
-	set -- "$1" "$2" $(printf %s "$_setup" | cksum)
-	[ "$1" = "${3-}" ] && [ "$2" = "${4-}" ]
-}
 not_started() { # WORD WHY: this attempt is over before its gate, and takes its spool away
 	[ -n "$_mine" ] && rm -rf "$_mine"
 	say "$1" "$_gen" "$2"
 	exit 0
 }
-go() { # GEN ATTEMPT FP DEADLINE GRACE CAP MODE SETUP CRC CMD CRC SCRIPT CRC INPUT CRC .
-	[ "$#" = 16 ] && [ "${16}" = . ] || not_started REFUSED usage
-	for _v in "$1" "$4" "$5" "$6" "$8" "${9}" "${10}" "${11}"; do
+take() { # LENGTH: so many bytes from the client, in _text; it may hold secrets, and is never on a disk
+	_text=
+	while [ "${#_text}" -lt "$1" ]; do
+		_v=$(dd bs=$(($1 - ${#_text})) count=1 2>/dev/null; echo x)
+		[ "$_v" = x ] && return 1
+		_text=$_text${_v%x}
+	done
+}
+go() { # GEN ATTEMPT FP DEADLINE GRACE CAP MODE TEXT CRC SCRIPT CRC INPUT CRC .
+	for _v in "$1" "$4" "$5" "$6" "$8" "$9"; do
 		number "$_v" || not_started REFUSED usage
 	done
 	case $2$3 in *[!0-9a-f]*) not_started REFUSED usage ;; esac
-	case $7 in user | sh) ;; *) not_started REFUSED usage ;; esac
+	case $7 in user | sh | file) ;; *) not_started REFUSED usage ;; esac
 	look "$1"
 	_me=$2 _myfp=$3
 	if [ -z "$_gate" ]; then
 		mkdir "$_k" 2>/dev/null
-		[ -d "$_k" ] || not_started REFUSED unwritable
 		_v=$_k/a.$2
-		mkdir "$_v" 2>/dev/null || { [ -d "$_v" ] && not_started REFUSED attempt; not_started REFUSED nospace; }
-		_mine=$_v
-		_setup=
-		if [ "$8" -gt 0 ]; then
-			# It may hold secrets: kept in memory, and never on a disk.
-			_setup=$(dd bs=1 count="$8" 2>/dev/null; printf x)
-			_setup=${_setup%x}
+		if ! mkdir "$_v" 2>/dev/null; then
+			[ -d "$_v" ] && not_started REFUSED attempt
+			[ -d "$_k" ] && not_started REFUSED nospace
+			not_started REFUSED unwritable
 		fi
-		setup_is "$9" "$8" || not_started SHORT setup
-		part cmd "${10}" "${11}"
-		part script "${12}" "${13}"
-		part in "${14}" "${15}"
-		{ printf '%s:%s:%s\n' "$6" "$5" "$_iso" >"$_mine/meta" && : >"$_mine/out" && : >"$_mine/err"; } 2>/dev/null || not_started REFUSED nospace
-		[ -s "$_mine/meta" ] || not_started REFUSED nospace
+		_mine=$_v
+		take "$8" || not_started SHORT text
+		# shellcheck disable=SC2046
+		set -- "$@" $(printf %s "$_text" | cksum)
+		[ "$8.$9" = "${16-}.${15-}" ] || not_started SHORT text
+		part script "${10}" "${11}"
+		part in "${12}" "${13}"
+		{ printf '%s:%s:%s\n' "$6" "$5" "$_iso" >"$_mine/meta" && : >"$_mine/out" && : >"$_mine/err"; } 2>/dev/null
+		[ -s "$_mine/meta" ] && [ -f "$_mine/err" ] || not_started REFUSED nospace
 		spawn sup "$1" "$2" "$3" "$4" "$7"
-		unset _setup
+		_text=
 		wait_for_gate
 	else
-		discard $(($8 + ${10})) && { [ "${12}" = - ] || discard "${12}"; } && { [ "${14}" = - ] || discard "${14}"; } || exit 0
+		discard "$8"
+		[ "${10}" = - ] || discard "${10}"
+		[ "${12}" = - ] || discard "${12}"
 	fi
 	if [ -n "$_why" ]; then
 		say FENCED "$_gen" "$_why"
 	elif [ "$_fp" != "$_myfp" ]; then
 		say MISMATCH "$_gen" "$_at" "$_fp"
 	elif [ "$_at" = "$_me" ]; then
-		say STARTED "$_gen" "$_at"
+		say STARTED "$_gen" "$_at" "$_iso" "$_sig" "$_det"
 		follow 0 0
 	else
 		say EXISTS "$_gen" "$_at"
@@ -385,7 +385,7 @@ go() { # GEN ATTEMPT FP DEADLINE GRACE CAP MODE SETUP CRC CMD CRC SCRIPT CRC INP
 }
 part() { # NAME LENGTH CRC
 	[ "$2" = - ] && return 0
-	number "$2" && number "$3" || not_started REFUSED usage
+	if ! number "$2" || ! number "$3"; then not_started REFUSED usage; fi
 	receive "$_mine/$1" "$2"
 	case $? in 1) not_started SHORT "$1" ;; 2) not_started REFUSED nospace ;; esac
 	crc "$_mine/$1" "$3" "$2" || not_started SHORT "$1"
@@ -410,8 +410,7 @@ wait_for_gate() { # somebody's; or a word of our supervisor that ours will never
 	look "$_gen"
 }
 spawn() { # ROLE ...: detached, in a session of its own where there is a way
-	_env=$_setup
-	export _prog _env _um _lc _path _iso _d _node _bid _ns _boot8
+	export _prog _text _um _lc _path _iso _d _node _bid _ns _boot8
 	case $_iso in
 	setsid) setsid -f sh -c "$_role" ssh-cli "$@" ;;
 	perl) perl -e 'use POSIX; fork and exit; POSIX::setsid(); exec @ARGV' sh -c "$_role" ssh-cli "$@" ;;
@@ -419,7 +418,6 @@ spawn() { # ROLE ...: detached, in a session of its own where there is a way
 	setm) (set -m; sh -c "$_role" ssh-cli "$@" &) ;;
 	*) sh -c "$_role" ssh-cli "$@" & ;;
 	esac </dev/null >/dev/null 2>&1
-	unset _env
 }
 # shellcheck disable=SC2016
 _role='eval "$_prog"'
@@ -479,7 +477,7 @@ publish() { # _rc _fl: the first one of us that can say how it ended; none can o
 		[ "$_i" -gt 900 ] && exit 1
 		sleep 2
 	done
-	rm -f "$_a/in" 2>/dev/null
+	rm -f "$_a/in" "$_a/o" "$_a/e" 2>/dev/null
 }
 clock() { # hundredths of a second since some moment, in _now; no clock of the day, which may be set
 	if [ -r /proc/uptime ]; then
@@ -578,7 +576,6 @@ wrap() { # GEN ATTEMPT FP DEADLINE MODE
 	cat <&8 2>/dev/null >"$_a/err" 7>&- 9>&- 8<&- &
 	_c2=$!
 	exec 8<&-
-	rm -f "$_a/o" "$_a/e"
 	pstart "$_c1"
 	_v=$_ps
 	pstart "$_c2"
@@ -611,7 +608,7 @@ wrap() { # GEN ATTEMPT FP DEADLINE MODE
 	look "$_gen0"
 	_a=$_k/a.$1
 	if [ -z "$_gate" ] || [ "$_at" != "$1" ]; then exit 1; fi
-	ln -s "1:$_rc" "$_a/rc" 2>/dev/null
+	ln -s "1:$_rc" "$_a/rc" 2>/dev/null &
 	_fl=
 	wait "$_c1" || _fl=h
 	wait "$_c2" || _fl=h
@@ -622,12 +619,8 @@ wrap() { # GEN ATTEMPT FP DEADLINE MODE
 # ---- the command ----
 run() { # GEN ATTEMPT FP DEADLINE MODE
 	_a=$_k/a.$2
-	_c=$(cat "$_a/cmd" && printf x) || exit 1
-	_c=${_c%x}
-	# One argument holds 128 KiB at most.
-	[ "${#_c}" -gt 100000 ] && _c=
-	_f=$_a/cmd _script=$_a/script _mode=$5
-	[ -s "$_a/sup" ] && [ -s "$_a/wrap" ] || exit 1
+	_mode=$5 _script=$_a/script _cmd=
+	if ! [ -s "$_a/sup" ] || ! [ -s "$_a/wrap" ]; then exit 1; fi
 	pstart $$
 	_p=$PATH _gv="$2:$3:$_boot8:$$:$_ps"
 	# The command's own surroundings. What they need of us is decided before the gate: a directory that is not there, an export.
@@ -635,7 +628,7 @@ run() { # GEN ATTEMPT FP DEADLINE MODE
 	if [ -n "$_lc" ]; then LC_ALL=${_lc#x}; else unset LC_ALL; fi
 	set +f
 	_why=
-	eval "$_env" 2>/dev/null || _why=setup
+	eval "$_text" 2>/dev/null || _why=${_why:-setup}
 	set -f
 	if [ -n "$_why" ]; then
 		PATH=$_p
@@ -647,14 +640,11 @@ run() { # GEN ATTEMPT FP DEADLINE MODE
 	rset "$_k/gate" "$_gv" || exit 1
 	if [ -n "$_path" ]; then PATH=${_path#x}; else unset PATH; fi
 	umask "$_um"
-	unset _prog _env _um _lc _path _iso _d _node _bid _ns _boot8
+	unset _prog _text _um _lc _path _iso _d _node _bid _ns _boot8
 	case $_mode in
-	user)
-		if [ -n "$_c" ]; then exec "${SHELL:-/bin/sh}" -c "$_c"; else exec "${SHELL:-/bin/sh}" "$_f"; fi
-		;;
-	*)
-		if [ -n "$_c" ]; then exec sh -c "$_c" sh "$_script"; else exec sh "$_f" "$_script"; fi
-		;;
+	user) exec "${SHELL:-/bin/sh}" -c "$_cmd" ;;
+	file) exec "${SHELL:-/bin/sh}" "$_script" ;;
+	*) exec sh -c "$_cmd" sh "$_script" ;;
 	esac
 }
 
@@ -681,7 +671,7 @@ frames() { # LETTER FILE OFFSET LIMIT: the next offset in _off
 	done
 }
 follow() { # OUT ERR: from these offsets to the end
-	_fo=$1 _fe=$2 _did='' _poll=20 _idle=0 _check=0 _hb='' _stale=0
+	_fo=$1 _fe=$2 _did='' _poll=10 _idle=0 _check=0 _hb='' _stale=0
 	meta
 	[ -h "$_k/done" ] || watch
 	while :; do
@@ -703,13 +693,13 @@ follow() { # OUT ERR: from these offsets to the end
 				fi
 			fi
 		fi
-		if [ -n "$_did" ]; then _poll=20 _idle=0; elif [ "$_idle" -gt 1000 ]; then _poll=200; elif [ "$_idle" -gt 200 ]; then _poll=50; fi
+		if [ -n "$_did" ]; then _poll=10 _idle=0; elif [ "$_idle" -gt 1000 ]; then _poll=200; elif [ "$_idle" -gt 200 ]; then _poll=50; else _poll=10; fi
 		_idle=$((_idle + _poll)) _check=$((_check - _poll))
 		if [ "$_idle" -ge 5000 ]; then
 			_idle=1001
 			say TICK "$_st"
 		fi
-		case $_poll in 20) nap 0.02 ;; 50) nap 0.05 ;; *) nap 0.2 ;; esac
+		case $_poll in 10) nap 0.01 ;; 50) nap 0.05 ;; *) nap 0.2 ;; esac
 	done
 	unwatch
 	finish "$_fo" "$_fe"
@@ -833,7 +823,7 @@ cancel() { # GEN GRACE
 acknowledge() { # GEN: the client has it; the registers stay, and both streams for another day
 	judge "$1"
 	if [ "$_st" = done ] && rset "$_k/ack" 1; then
-		rm -f "$_a/cmd" "$_a/script" "$_a/in"
+		rm -f "$_a/script" "$_a/in"
 		say ACKED "$1"
 	else
 		say REFUSED "$1" "$_st"
@@ -891,7 +881,7 @@ gc() { # what is over and old; fifty entries at most are looked at
 	# shellcheck disable=SC2046
 	for _v in $(find "$@" -type l -name ack -mtime +0; find "$@" -type l -name "done" -mtime +29); do
 		set +f
-		rm -f "${_v%/*}"/a.*/out "${_v%/*}"/a.*/err "${_v%/*}"/a.*/cmd "${_v%/*}"/a.*/script "${_v%/*}"/a.*/in
+		rm -f "${_v%/*}"/a.*/out "${_v%/*}"/a.*/err "${_v%/*}"/a.*/script "${_v%/*}"/a.*/in
 		set -f
 	done
 	# Tombstones: ninety days after the end, or after the last change of what can never end any more.
@@ -915,16 +905,19 @@ talk() {
 	host
 	detachment
 	printf '\n'
-	say HELLO 1 "$_rid" "$_node" "$_bid" "$_ns" "$_uid" "$_iso" "$_sig" "$_det" "$_d"
+	say HELLO 1 "$_rid" "$_node" "$_bid" "$_ns" "$_uid" "$_d"
 	[ "$_g0" = 0 ] || tell "$_g0"
+	# While the client makes up its mind.
+	detachment
 	timer
 	while read -r _line; do
 		lease
 		# shellcheck disable=SC2086
 		set -- $_line
-		[ "$#" -gt 2 ] && number "$2" || { [ "${1-}" = BYE ] && break; continue; }
+		[ "${1-}" = BYE ] && break
+		number "${2-}" || continue
 		case $#:$1 in
-		17:GO) shift; go "$@" ;;
+		15:GO) shift; go "$@" ;;
 		5:ATTACH)
 			look "$2"
 			if number "$3" && number "$4" && [ -n "$_gate$_done" ] && [ -z "$_why" ]; then follow "$3" "$4"; else tell "$2"; fi
