@@ -34,7 +34,6 @@ LC_ALL=C
 export LC_ALL PATH
 IFS=" 	$_nl"
 set -f
-unset CDPATH
 # shellcheck disable=SC2016
 _role='eval "$_prog"'
 nap() {
@@ -233,8 +232,11 @@ wrap() { # GEN ATTEMPT FP DEADLINE MODE
 	case $_v in "$1":*) ;; *) exit 1 ;; esac
 	ln -s "1:$_rc" "$_a/rc" 2>/dev/null &
 	_fl=
-	wait "$_c1" || _fl=h
-	wait "$_c2" || _fl=h
+	for _c in "$_c1" "$_c2"; do
+		wait "$_c"
+		# yash has forgotten by now that there was one, and says 127.
+		case $? in 0 | 127) ;; *) _fl=h ;; esac
+	done
 	publish
 	exit 0
 }
@@ -814,7 +816,9 @@ go() { # GEN ATTEMPT FP DEADLINE GRACE CAP MODE TEXT CRC SCRIPT CRC INPUT CRC .
 		[ "$8.$9" = "${16-}.${15-}" ] || not_started SHORT text
 		part script "${10}" "${11}"
 		part in "${12}" "${13}"
-		{ printf '%s:%s:%s\n' "$6" "$5" "$_iso" >"$_mine/meta" && : >"$_mine/out" && : >"$_mine/err"; } 2>/dev/null
+		# Cut in blocks of 64 KiB.
+		_cap=$(($6 / 65536 * 65536))
+		{ printf '%s:%s:%s\n' "$_cap" "$5" "$_iso" >"$_mine/meta" && : >"$_mine/out" && : >"$_mine/err"; } 2>/dev/null
 		if ! [ -s "$_mine/meta" ] || ! [ -f "$_mine/err" ]; then not_started REFUSED nospace; fi
 		spawn sup "$1" "$2" "$3" "$4" "$7"
 		_text=
