@@ -81,4 +81,8 @@ pub mod wire;
 mod words;
 
 #[cfg(test)]
+mod host_tests;
+#[cfg(test)]
+mod receipt_tests;
+#[cfg(test)]
 mod wire_tests;

@@ -150,9 +150,18 @@ pub struct Detached {
     pub session_bound: bool,
 }
 
-/// One thing that the program says.
+/// One thing in the input.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Event<'a> {
+pub enum Heard<'a> {
+    /// A piece of a frame, at its place in the stream; without a gap to the last one.
+    Data { stream: Stream, offset: u64, bytes: &'a [u8] },
+    /// A line.
+    Said(Event),
+}
+
+/// One line of the program.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Event {
     Hello(Hello),
     NoRoot(NoRoot, String),
     State(State),
@@ -184,12 +193,6 @@ pub enum Event<'a> {
     },
     Unsettled {
         generation: u32,
-    },
-    /// A piece of a frame, at its place in the stream; without a gap to the last one.
-    Data {
-        stream: Stream,
-        offset: u64,
-        bytes: &'a [u8],
     },
     Tick(Life),
     /// With the `cksum` of both streams where the bytes are still there.
@@ -268,7 +271,7 @@ impl Parser {
     }
 
     /// The next thing in the input, which is moved forward. None when all of it is used up.
-    pub fn next<'a>(&mut self, input: &mut &'a [u8]) -> Option<Result<Event<'a>, Broken>> {
+    pub fn next<'a>(&mut self, input: &mut &'a [u8]) -> Option<Result<Heard<'a>, Broken>> {
         loop {
             match &self.place {
                 Place::Broken(broken) => return Some(Err(broken.clone())),
@@ -284,12 +287,12 @@ impl Parser {
                     let next = &mut self.next[stream as usize];
                     let offset = *next;
                     *next += length as u64;
-                    return Some(Ok(Event::Data { stream, offset, bytes }));
+                    return Some(Ok(Heard::Data { stream, offset, bytes }));
                 }
                 Place::Noise | Place::Line => {
                     let line = self.take_line(input)?;
                     match self.read(&line) {
-                        Ok(Some(event)) => return Some(Ok(event)),
+                        Ok(Some(event)) => return Some(Ok(Heard::Said(event))),
                         Ok(None) => {}
                         Err(broken) => {
                             self.place = Place::Broken(broken.clone());
@@ -328,7 +331,7 @@ impl Parser {
     }
 
     /// None for noise.
-    fn read<'a>(&mut self, line: &[u8]) -> Result<Option<Event<'a>>, Broken> {
+    fn read(&mut self, line: &[u8]) -> Result<Option<Event>, Broken> {
         let broken = || Broken::Line(String::from_utf8_lossy(&line[..line.len().min(200)]).into_owned());
         let too_long = std::mem::take(&mut self.skipping);
         let said = line.strip_prefix(self.nonce.as_bytes()).and_then(|rest| rest.strip_prefix(b" "));

@@ -17,12 +17,12 @@ fn heard(pieces: &[&[u8]]) -> (Vec<String>, Parser) {
         let mut input = *piece;
         while let Some(event) = parser.next(&mut input) {
             match event {
-                Ok(Event::Data { stream, offset, bytes }) => {
+                Ok(Heard::Data { stream, offset, bytes }) => {
                     let so_far = &mut streams[stream as usize];
                     assert_eq!(so_far.len() as u64, offset);
                     so_far.extend_from_slice(bytes);
                 }
-                Ok(event) => said.push(format!("{event:?}")),
+                Ok(Heard::Said(event)) => said.push(format!("{event:?}")),
                 Err(broken) => {
                     said.push(format!("{broken:?}"));
                     break;

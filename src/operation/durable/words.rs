@@ -24,7 +24,7 @@ impl<'a> Words<'a> {
     }
 
     /// The first line of all, or the version of a HELLO that is not ours.
-    pub fn first<'e>(&self) -> Result<Event<'e>, Option<u64>> {
+    pub fn first(&self) -> Result<Event, Option<u64>> {
         match self.words[..] {
             ["HELLO", "1", root_id, node, boot, namespace, uid, ..] => {
                 let hello = || {
@@ -60,7 +60,7 @@ impl<'a> Words<'a> {
     }
 
     /// Any other line.
-    pub fn event<'e>(&self) -> Option<Event<'e>> {
+    pub fn event(&self) -> Option<Event> {
         Some(match self.words[..] {
             ["STATE", generation, name, attempt, fp, rc, out, err, flags, why, settled, ack] => {
                 Event::State(state([generation, name, attempt, fp, rc, out, err, flags, why, settled, ack])?)
