@@ -439,6 +439,9 @@ pub fn tree(dir: &Path) -> Vec<PathBuf> {
 /// Whether any file below a directory holds these bytes, in its content or as a link.
 pub fn holds(dir: &Path, bytes: &[u8]) -> bool {
     tree(dir).iter().any(|path| {
+        if fs::symlink_metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_symlink()) {
+            return false;
+        }
         let link = fs::read_link(path).map(|target| target.as_os_str().as_bytes().to_vec());
         let content = link.or_else(|_| fs::read(path)).unwrap_or_default();
         content.windows(bytes.len()).any(|window| window == bytes)

@@ -85,4 +85,6 @@ mod host_tests;
 #[cfg(test)]
 mod receipt_tests;
 #[cfg(test)]
+mod torture_tests;
+#[cfg(test)]
 mod wire_tests;

@@ -180,7 +180,7 @@ publish() { # _rc _fl: the first one of us that can say how it ended; none can o
 		[ "$_i" -gt 900 ] && exit 1
 		sleep 2
 	done
-	rm -f "$_a/in" "$_a/o" "$_a/e" 2>/dev/null
+	rm -f "$_a/in" 2>/dev/null
 }
 wrap() { # GEN ATTEMPT FP DEADLINE MODE
 	trap : HUP INT TERM
@@ -199,6 +199,7 @@ wrap() { # GEN ATTEMPT FP DEADLINE MODE
 	cat <&8 2>/dev/null >"$_a/err" 7>&- 9>&- 8<&- &
 	_c2=$!
 	exec 8<&-
+	rm -f "$_a/o" "$_a/e" 7>&- 9>&- &
 	pstart "$_c1"
 	_v=$_ps
 	pstart "$_c2"
@@ -206,11 +207,11 @@ wrap() { # GEN ATTEMPT FP DEADLINE MODE
 	[ -f "$_a/in" ] && exec <"$_a/in"
 	shift 1
 	case $_iso in
-	setsid*) setsid sh -c "$_role" ssh-cli run "$_gen0" "$@" >&7 2>&9 7>&- 9>&- ;;
-	perl) perl -e 'use POSIX; POSIX::setsid(); exec @ARGV' sh -c "$_role" ssh-cli run "$_gen0" "$@" >&7 2>&9 7>&- 9>&- ;;
+	setsid*) setsid sh -c "$_role" "ssh-cli $_kh" run "$_gen0" "$@" >&7 2>&9 7>&- 9>&- ;;
+	perl) perl -e 'use POSIX; POSIX::setsid(); exec @ARGV' sh -c "$_role" "ssh-cli $_kh" run "$_gen0" "$@" >&7 2>&9 7>&- 9>&- ;;
 	setm)
 		set -m
-		sh -c "$_role" ssh-cli run "$_gen0" "$@" <&0 >&7 2>&9 7>&- 9>&- &
+		sh -c "$_role" "ssh-cli $_kh" run "$_gen0" "$@" <&0 >&7 2>&9 7>&- 9>&- &
 		_c=$!
 		set +m
 		while :; do
@@ -221,7 +222,7 @@ wrap() { # GEN ATTEMPT FP DEADLINE MODE
 		done
 		(exit "$_rc")
 		;;
-	*) sh -c "$_role" ssh-cli run "$_gen0" "$@" >&7 2>&9 7>&- 9>&- ;;
+	*) sh -c "$_role" "ssh-cli $_kh" run "$_gen0" "$@" >&7 2>&9 7>&- 9>&- ;;
 	esac
 	_rc=$?
 	# A signal is 128 and its number in every shell but ksh93, 256, and yash, 384.
@@ -389,7 +390,7 @@ sup() { # GEN ATTEMPT FP DEADLINE MODE
 		ticker "$$" "$_ps" "$4" &
 		_tick=$!
 		# In the foreground: what is started behind an `&` ignores SIGINT, and so would all its children.
-		sh -c "$_role" ssh-cli wrap "$@"
+		sh -c "$_role" "ssh-cli $_kh" wrap "$@"
 	fi
 	look "$1"
 	if [ -z "$_gate" ] || [ "$_at" != "$_me" ]; then
@@ -565,7 +566,7 @@ ended() { # the parts of `done`, and whether the bytes are still there
 	set -- $_done
 	IFS=" 	$_nl"
 	_rc=$1 _ob=$2 _eb=$3 _fl=${4:--}
-	if ! [ -f "$_a/out" ] && [ "$_ob" != 0 ] || ! [ -f "$_a/err" ] && [ "$_eb" != 0 ]; then
+	if { [ "$_ob" != 0 ] && ! [ -f "$_a/out" ]; } || { [ "$_eb" != 0 ] && ! [ -f "$_a/err" ]; }; then
 		case $_fl in -) _fl=x ;; *) _fl=${_fl}x ;; esac
 	fi
 }
@@ -679,11 +680,11 @@ not_started() { # WORD WHY: this attempt is over before its gate, and takes its 
 spawn() { # ROLE ...: detached, in a session of its own where there is a way
 	export _prog _text _um _lc _path _iso _d _node _bid _ns _boot8
 	case $_iso in
-	setsid) setsid -f sh -c "$_role" ssh-cli "$@" ;;
-	perl) perl -e 'use POSIX; fork and exit; POSIX::setsid(); exec @ARGV' sh -c "$_role" ssh-cli "$@" ;;
-	setsid-) setsid sh -c "$_role" ssh-cli "$@" & ;;
-	setm) (set -m; sh -c "$_role" ssh-cli "$@" &) ;;
-	*) sh -c "$_role" ssh-cli "$@" & ;;
+	setsid) setsid -f sh -c "$_role" "ssh-cli $_kh" "$@" ;;
+	perl) perl -e 'use POSIX; fork and exit; POSIX::setsid(); exec @ARGV' sh -c "$_role" "ssh-cli $_kh" "$@" ;;
+	setsid-) setsid sh -c "$_role" "ssh-cli $_kh" "$@" & ;;
+	setm) (set -m; sh -c "$_role" "ssh-cli $_kh" "$@" &) ;;
+	*) sh -c "$_role" "ssh-cli $_kh" "$@" & ;;
 	esac </dev/null >/dev/null 2>&1
 }
 wait_for_gate() { # somebody's; or a word of our supervisor that ours will never be taken; or a fence of ours
