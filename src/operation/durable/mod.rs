@@ -77,6 +77,7 @@
 pub mod cksum;
 pub mod program;
 pub mod request;
+pub mod talk;
 pub mod wire;
 mod words;
 
