@@ -193,13 +193,14 @@ wrap() { # GEN ATTEMPT FP DEADLINE MODE
 	# here, none can wait for another.
 	(cd "$_a" && mkfifo o e) 2>/dev/null || exit 1
 	exec 5<>"$_a/o" 7>"$_a/o" 8<"$_a/o" 5>&-
-	cat <&8 2>/dev/null >"$_a/out" 7>&- 8<&- &
+	# By `exec`: yash would keep copies of what it closes for a command.
+	(exec cat <&8 2>/dev/null >"$_a/out" 7>&- 8<&-) &
 	_c1=$!
 	exec 8<&- 5<>"$_a/e" 9>"$_a/e" 8<"$_a/e" 5>&-
-	cat <&8 2>/dev/null >"$_a/err" 7>&- 9>&- 8<&- &
+	(exec cat <&8 2>/dev/null >"$_a/err" 7>&- 9>&- 8<&-) &
 	_c2=$!
 	exec 8<&-
-	rm -f "$_a/o" "$_a/e" 7>&- 9>&- &
+	(exec rm -f "$_a/o" "$_a/e" 7>&- 9>&-) &
 	pstart "$_c1"
 	_v=$_ps
 	pstart "$_c2"
@@ -452,7 +453,7 @@ whoami_and_where() {
 		[ -n "$_v" ] || _v=$$$(date +%s)
 		ln -s "1:$_v" "$_d/id" 2>/dev/null
 		rget "$_d/id" || {
-			: 2>/dev/null >"$_d/probe.$$" || refuse unwritable root
+			true 2>/dev/null >"$_d/probe.$$" || refuse unwritable root
 			rm -f "$_d/probe.$$"
 			refuse unsupported symlink
 		}
@@ -634,7 +635,8 @@ take() { # LENGTH: so many bytes from the client, in _text; it may hold secrets,
 	done
 }
 receive() { # FILE LENGTH: takes so many bytes from the client and no byte more
-	: 2>/dev/null >"$1" || return 2
+	# Not by `:`, whose failing redirection would be the end of us.
+	true 2>/dev/null >"$1" || return 2
 	_h=0
 	while [ "$_h" -lt "$2" ]; do
 		_b=$(($2 - _h))
@@ -819,7 +821,7 @@ go() { # GEN ATTEMPT FP DEADLINE GRACE CAP MODE TEXT CRC SCRIPT CRC INPUT CRC .
 		part in "${12}" "${13}"
 		# Cut in blocks of 64 KiB.
 		_cap=$(($6 / 65536 * 65536))
-		{ printf '%s:%s:%s\n' "$_cap" "$5" "$_iso" >"$_mine/meta" && : >"$_mine/out" && : >"$_mine/err"; } 2>/dev/null
+		{ printf '%s:%s:%s\n' "$_cap" "$5" "$_iso" >"$_mine/meta" && true >"$_mine/out" && true >"$_mine/err"; } 2>/dev/null
 		if ! [ -s "$_mine/meta" ] || ! [ -f "$_mine/err" ]; then not_started REFUSED nospace; fi
 		spawn sup "$1" "$2" "$3" "$4" "$7"
 		_text=
