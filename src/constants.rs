@@ -61,3 +61,38 @@ pub const RETRY_CAP_RETRIES: u32 = 10;
 
 /// Retries: the longest wait that can be asked for.
 pub const RETRY_CAP_DELAY_MS: u64 = 60_000;
+
+/// The most entries of a copy that are listed where they were not plainly copied: enough to act on, and a bounded document.
+pub const TRANSFER_NOTABLE_ENTRIES: usize = 200;
+
+/// The most that are listed where they were.
+pub const TRANSFER_PLAIN_ENTRIES: usize = 20;
+
+/// How long sudo or su may be silent before the password was accepted: a directory server may have to be asked, and some modules
+/// wait for seconds before they say no.
+pub const ELEVATION_ANSWER_SECS: u64 = 10;
+
+/// After that, how long its last words may take once its input was ended.
+pub const ELEVATION_LAST_WORDS_SECS: u64 = 3;
+
+/// With `--sudo-direct` where sudo remembers no password: how long its prompt may take. After this it is not expected any more, and
+/// the command gets its input.
+pub const DIRECT_SILENCE_SECS: u64 = 5;
+
+/// How long a host remembers a key after its operation was over.
+pub const RECEIPT_KEEP_DAYS: u64 = 90;
+
+/// What two clocks may differ by, each off by a day, before a host may already have forgotten what we take it to remember.
+pub const RECEIPT_CLOCK_MARGIN_DAYS: u64 = 2;
+
+/// How long our own record of an operation that is over is kept: longer than the host's, which it has to outlive.
+pub const JOURNAL_KEEP_DAYS: u64 = 120;
+
+/// How long another process may hold the journal before this one gives up. It is never held over the network.
+pub const JOURNAL_BUSY_MS: u64 = 5000;
+
+/// How often it is looked whether the journal is free: about as long as a commit takes, so that nobody is passed over for long.
+pub const JOURNAL_LOOK_MS: u64 = 5;
+
+/// The most of a command's text that is recorded; its fingerprint covers all of it.
+pub const JOURNAL_COMMAND_MAX_BYTES: usize = 16 * 1024;

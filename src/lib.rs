@@ -1,5 +1,5 @@
-//! A one-shot, agent-first SSH command line: one invocation, one command on one host, one JSON envelope that says what
-//! happened there, one exit code. No daemon, no pool, no hidden state.
+//! A one-shot, agent-first SSH command line: one invocation, one command or one copy on one host, one JSON envelope that says
+//! what happened there, one exit code. No daemon, no pool, no hidden state.
 //!
 //! ```text
 //! args ──cli──▶ Request ──target──▶ Target ──connection──▶ Session ──operation──▶ facts ──verdict──▶ Outcome ──report──▶ envelope
@@ -8,16 +8,17 @@
 //!
 //! | module | what it is | may import |
 //! |---|---|---|
-//! | [`constants`], [`effect`], [`secret`], [`shell`] | numbers, the effect table, secrets as a type, quoting | nothing of ours |
+//! | [`constants`], [`effect`], [`secret`], [`shell`], `wildcard` | numbers, the effect table, secrets as a type, quoting, file name patterns | nothing of ours |
 //! | [`model`] | the words all layers share: request, outcome, sink, timing | effect, secret |
 //! | [`errors`] | every fault with its code, class, phase and exit, in one match | model, effect, constants |
 //! | [`retry`] | backoff and policy; pure, no clock | effect, errors, constants |
 //! | [`cli`] | clap: arguments as typed, and as meant | model, errors, effect, secret, constants |
+//! | [`journal`] | the local memory of keyed operations; `journal::decide` is the table of what to do about one, pure | model, errors, effect, constants |
 //! | [`report`] | the envelope, events, raw output, schemas | model, errors, effect, secret, constants |
-//! | `target` | local only: destination, `ssh_config`, `known_hosts`, identities, secret sources | model, errors, secret, constants |
+//! | `target` | local only: destination, `ssh_config`, `known_hosts`, identities, secret sources | model, errors, secret, constants, wildcard |
 //! | `connection` | russh: dial, host key, authentication, channel | target, model, errors, secret, constants |
-//! | `operation` | what is done with a session: exec | connection, model, errors, secret, shell, constants |
-//! | `flow` | the order of things, one file for each command, and the only place that sleeps | operation, connection, target, retry, model, errors, secret, shell, constants |
+//! | `operation` | what is done with a session: exec, elevate before it, and transfer | connection, model, effect, errors, secret, shell, constants, wildcard |
+//! | `flow` | the order of things, one file for each command, and the only place that sleeps | operation, connection, target, journal, retry, model, errors, secret, shell, constants |
 //! | this file, `signals`, `logging` | runtime, signals, the way out | cli, flow, report, model, errors, retry |
 //!
 //! What is *seen* and what is *claimed* are kept apart: `operation::exec::run` writes down facts (was the request written, was it
@@ -30,6 +31,7 @@ pub mod constants;
 pub mod effect;
 pub mod errors;
 mod flow;
+pub mod journal;
 mod logging;
 pub mod model;
 mod operation;
@@ -39,6 +41,7 @@ pub mod secret;
 pub mod shell;
 mod signals;
 mod target;
+mod wildcard;
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -110,8 +113,18 @@ fn perform(request: &Request) -> i32 {
                 outcome: Outcome::Unknown,
                 ..not_started(&exec.destination, exec.run.effect)
             };
-            connected("exec", lost, &request.output, async |begun, output, signals| {
+            connected(request.action.name(), lost, &request.output, async |begun, output, signals| {
                 flow::exec(exec, begun, output, signals).await
+            })
+        }
+        Action::Copy(copy) => {
+            let lost = Finished {
+                started: Started::Unknown,
+                outcome: Outcome::Unknown,
+                ..not_started(&copy.destination, copy.options.effect)
+            };
+            connected("scp", lost, &request.output, async |begun, output, signals| {
+                flow::copy(copy, begun, output, signals).await
             })
         }
         Action::Check(check) => {

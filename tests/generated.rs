@@ -155,7 +155,7 @@ fn every_property_of_a_tool_is_an_option() {
         serde_json::from_str(&ssh_cli::report::schema(SchemaTopic::Tools, OutputMode::Json)).unwrap();
     for tool in tools.as_array().unwrap() {
         let called = tool["name"].as_str().unwrap().strip_prefix("ssh_").unwrap();
-        let called = command.find_subcommand(called).unwrap();
+        let called = command.find_subcommand(called.replace('_', "-")).unwrap();
         for (name, property) in tool["input_schema"]["properties"].as_object().unwrap() {
             let argument = called
                 .get_arguments()

@@ -92,6 +92,11 @@ enum HostKeyPolicyArg {
 }
 
 impl ConnectionArgs {
+    /// `-p` was given, and what follows it is no port.
+    pub(super) fn port_is_none(&self) -> bool {
+        self.port.as_deref().is_some_and(|text| read_port(text).is_err())
+    }
+
     /// As meant.
     pub(super) fn into_options(self) -> Result<ConnectionOptions, Fault> {
         self.options.iter().try_for_each(|option| refuse_output_mode(option))?;

@@ -10,7 +10,7 @@ use super::retry::RetryArgs;
 use super::run::RunArgs;
 use super::{Surroundings, stdin, usage};
 use crate::errors::Fault;
-use crate::model::request::{Action, ExecRequest, OutputOptions};
+use crate::model::request::{Action, Elevation, ExecRequest, OutputOptions, SecretSource};
 
 /// As typed.
 #[derive(Debug, Args)]
@@ -27,6 +27,13 @@ One word of COMMAND is text for the remote shell; several words are one argument
 Exit 74 may be repeated as it is, 76 needs a look at the host first: `ssh-cli exit-codes`."
 )]
 pub(super) struct ExecArgs {
+    #[command(flatten)]
+    call: CallArgs,
+}
+
+/// What every command that runs something takes.
+#[derive(Debug, Args)]
+pub(super) struct CallArgs {
     /// `[user@]host[:port]`, `ssh://[user@]host[:port]`, `[v6::addr]:port`, or an alias of the `ssh_config`
     #[arg(value_name = "DEST", value_hint = ValueHint::Hostname)]
     destination: OsString,
@@ -55,12 +62,35 @@ impl ExecArgs {
         output: &OutputArgs,
         surroundings: &Surroundings,
     ) -> Result<(Action, OutputOptions), Fault> {
+        self.call.into_action(None, output, surroundings)
+    }
+}
+
+/// Another user's rights, and the option that reads our standard input for them.
+pub(super) struct Elevating {
+    pub(super) elevation: Elevation,
+    pub(super) flag: &'static str,
+}
+
+impl CallArgs {
+    /// As meant.
+    pub(super) fn into_action(
+        self,
+        elevating: Option<Elevating>,
+        output: &OutputArgs,
+        surroundings: &Surroundings,
+    ) -> Result<(Action, OutputOptions), Fault> {
         let output = output.to_capture_options(self.capture, surroundings)?;
         let destination = self.destination.into_string().map_err(|_| usage("DEST is not UTF-8"))?;
         let connection = self.connection.into_options()?;
-        let readers = connection::stdin_readers(&connection);
+        let mut readers = connection::stdin_readers(&connection);
+        if let Some(Elevating { elevation, flag }) = &elevating {
+            let reads = elevation.password.as_ref().is_some_and(SecretSource::reads_stdin);
+            readers.extend(reads.then_some(*flag));
+        }
         stdin::check(&self.run.stdin_wishes(), &readers)?;
-        let run = self.run.into_options(self.command, !readers.is_empty())?;
+        let elevation = elevating.map(|elevating| elevating.elevation);
+        let run = self.run.into_options(self.command, !readers.is_empty(), elevation)?;
         let retry = self.retry.into_options()?;
         Ok((Action::Exec(Box::new(ExecRequest { destination, connection, run, retry })), output))
     }

@@ -7,19 +7,27 @@ mod check;
 mod completions;
 mod connection;
 mod exec;
+#[cfg_attr(not(test), expect(dead_code, reason = "flattened into the commands together with what it asks for"))]
+mod keyed;
 mod lenient;
+mod operand;
 mod output;
 mod retry;
 mod run;
 mod schema;
+mod scp;
+#[cfg(test)]
+mod scp_tests;
 mod stdin;
+mod su_exec;
+mod sudo_exec;
 #[cfg(test)]
 mod tests;
 mod values;
 
 use std::ffi::{OsStr, OsString};
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
 pub use completions::{completion_file_name, completions, shells};
@@ -50,7 +58,7 @@ pub struct Refused {
     pub command: &'static str,
 }
 
-/// Runs commands on other machines over SSH, once, and says truthfully what happened
+/// Runs commands on other machines and copies files over SSH, once, and says truthfully what happened
 #[derive(Debug, Parser)]
 #[command(
     name = "ssh-cli",
@@ -65,7 +73,9 @@ Examples:
   ssh-cli exec web1 uptime
   ssh-cli exec --effect read --retries 2 deploy@web1:2222 'journalctl -u app -n 50'
   ssh-cli exec --password env:WEB_PW --host-key SHA256:... web1 -- systemctl restart app
+  ssh-cli sudo-exec --sudo-password env:SUDO_PW web1 -- systemctl restart app
   ssh-cli exec --raw web1 'tar c /etc' >etc.tar
+  ssh-cli scp -r site web1:/srv/www
   ssh-cli check web1
 
 Standard output is one JSON document, or with --raw the remote bytes. Exit 0 is success, 1 the remote command's own failure, 74
@@ -87,6 +97,23 @@ enum Command {
     ///
     /// A missing exit status is an error, never a success, and `started` says whether the command may have begun.
     Exec(Box<exec::ExecArgs>),
+    /// Copy files to or from another machine
+    ///
+    /// Exactly one side is remote, written as host:path. By SFTP, or by the legacy protocol where there is no SFTP; `transfer` in
+    /// the envelope says which, where the copy is, and what became of each entry. A file takes its place only when it is whole;
+    /// what could not be copied is listed with its reason, and then the copy is not ok.
+    Scp(Box<scp::ScpArgs>),
+    /// Run one command with another user's rights, by sudo
+    ///
+    /// As exec, through the host's sudo. The password, where one is needed, is sent only on a prompt that is made up for this run,
+    /// and once; the command's input is its own. What stops it is said by name: `sudo_password_required`, `sudo_password_wrong`,
+    /// `sudo_not_permitted`, `sudo_requires_tty`, `sudo_not_found`, `account_expired`.
+    SudoExec(Box<sudo_exec::SudoExecArgs>),
+    /// Run one command with another user's rights, by su
+    ///
+    /// As exec, through the host's su. The password is sent only when su asks for it, and once. What stops it is said by name:
+    /// `su_password_required`, `su_password_wrong`, `su_not_permitted`, `su_not_found`, `account_expired`.
+    SuExec(Box<su_exec::SuExecArgs>),
     /// Connect and authenticate, run nothing, and say what each phase came to
     ///
     /// The first thing to run when something does not connect: which phase failed and how long each took, every host key
@@ -118,9 +145,19 @@ pub fn parse(args: impl IntoIterator<Item = OsString>, surroundings: &Surroundin
             return Ok(Request { action: Action::Print(error.render().to_string()), output, verbosity: 0 });
         }
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            return Err(refused(usage("no command was given: exec, check, schema, exit-codes or completions")));
+            return Err(refused(usage(
+                "no command was given: exec, sudo-exec, su-exec, scp, check, schema, exit-codes or completions",
+            )));
         }
-        Err(error) => return Err(refused(usage(in_short(&error)))),
+        Err(error) => {
+            let mut refused = refused(usage(in_short(&error)));
+            if let (Some(ContextValue::String(option)), "scp") = (error.get(ContextKind::InvalidArg), refused.command)
+                && let Some(why) = scp::why_not(option)
+            {
+                refused.fault = usage(why);
+            }
+            return Err(refused);
+        }
     };
     let verbosity = cli.output.verbosity();
     let (action, output) = cli.command.into_action(&cli.output, surroundings).map_err(refused)?;
@@ -135,6 +172,9 @@ impl Command {
     ) -> Result<(Action, OutputOptions), Fault> {
         match self {
             Self::Exec(exec) => exec.into_action(output, surroundings),
+            Self::Scp(scp) => scp.into_action(output, surroundings),
+            Self::SudoExec(exec) => exec.into_action(output, surroundings),
+            Self::SuExec(exec) => exec.into_action(output, surroundings),
             Self::Check(check) => check.into_action(output, surroundings),
             Self::Schema(schema) => Ok((schema.into_action(), output.to_options(surroundings)?)),
             Self::ExitCodes => Ok((Action::ExitCodes, output.to_options(surroundings)?)),
@@ -151,6 +191,9 @@ fn refused(fault: Fault, args: &[OsString], surroundings: &Surroundings) -> Box<
     let output = output::options(glance.mode.or(variable), surroundings);
     let command = match glance.command.as_deref() {
         Some("exec") => "exec",
+        Some("scp") => "scp",
+        Some("sudo-exec") => "sudo-exec",
+        Some("su-exec") => "su-exec",
         Some("check") => "check",
         Some("schema") => "schema",
         Some("exit-codes") => "exit-codes",

@@ -178,5 +178,6 @@ pub(super) fn options(chosen: Option<OutputMode>, surroundings: &Surroundings) -
         base64: false,
         stdout_file: None,
         remote_exit: mode == OutputMode::Raw,
+        bar: false,
     }
 }

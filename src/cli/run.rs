@@ -12,7 +12,7 @@ use super::values::{is_shell_name, positive_duration};
 use super::{source, usage};
 use crate::effect::Effect;
 use crate::errors::Fault;
-use crate::model::request::{EnvPair, RemoteCommand, RunOptions, ScriptSource, SecretEnvPair, StdinMode};
+use crate::model::request::{Elevation, EnvPair, RemoteCommand, RunOptions, ScriptSource, SecretEnvPair, StdinMode};
 
 /// As typed.
 #[derive(Debug, Args)]
@@ -80,7 +80,7 @@ pub(super) struct RunArgs {
 
 /// What running it a second time would do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum EffectArg {
+pub(super) enum EffectArg {
     /// Nothing: it only looks
     Read,
     /// Nothing more than the first time
@@ -89,9 +89,27 @@ enum EffectArg {
     Write,
 }
 
+impl From<EffectArg> for Effect {
+    fn from(effect: EffectArg) -> Self {
+        match effect {
+            EffectArg::Read => Self::Read,
+            EffectArg::Idempotent => Self::Idempotent,
+            EffectArg::Write => Self::Write,
+        }
+    }
+}
+
 impl RunArgs {
     /// As meant, with COMMAND's words. `stdin_taken`: an option of another group reads our standard input.
-    pub(super) fn into_options(self, words: Vec<OsString>, stdin_taken: bool) -> Result<RunOptions, Fault> {
+    pub(super) fn into_options(
+        self,
+        words: Vec<OsString>,
+        stdin_taken: bool,
+        elevation: Option<Elevation>,
+    ) -> Result<RunOptions, Fault> {
+        if elevation.as_ref().is_some_and(|elevation| elevation.direct) {
+            self.refuse_shell_options(&words)?;
+        }
         if self.cwd.as_ref().is_some_and(|dir| dir.is_empty()) {
             return Err(usage("--cwd is empty"));
         }
@@ -123,13 +141,34 @@ impl RunArgs {
             login: self.login,
             pty: self.pty,
             timeout: self.timeout,
+            elevation,
             no_exit_status: self.no_exit_status,
-            effect: match self.effect {
-                EffectArg::Read => Effect::Read,
-                EffectArg::Idempotent => Effect::Idempotent,
-                EffectArg::Write => Effect::Write,
-            },
+            effect: self.effect.into(),
         })
+    }
+
+    /// `--sudo-direct` has no shell that could do any of this.
+    fn refuse_shell_options(&self, words: &[OsString]) -> Result<(), Fault> {
+        let table = [
+            (self.script.is_some(), "--script"),
+            (self.cwd.is_some(), "--cwd"),
+            (!self.env.is_empty(), "--env"),
+            (!self.secret_env.is_empty(), "--secret-env"),
+            (self.login, "--login"),
+        ];
+        if let Some((_, option)) = table.into_iter().find(|(given, _)| *given) {
+            return Err(Fault::OptionConflict {
+                options: format!("--sudo-direct and {option}"),
+                why: "without a shell of ours nothing there can do it".to_owned(),
+            });
+        }
+        match words {
+            [word] if !self.argv && !is_program(word) => Err(usage(
+                "with --sudo-direct no shell reads COMMAND: give the program and its arguments as words of their own, or \
+                 --argv for a program with such a name",
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// Everything of this group that wants to be, or to read, standard input.
@@ -173,6 +212,11 @@ fn command(mut words: Vec<OsString>, script: bool, argv: bool) -> Result<RemoteC
         },
         _ => Ok(RemoteCommand::Argv(words)),
     }
+}
+
+/// One word that a shell would read as one word.
+fn is_program(word: &OsStr) -> bool {
+    word.as_bytes().iter().all(|byte| byte.is_ascii_alphanumeric() || b"/._+-@:,=%".contains(byte) || !byte.is_ascii())
 }
 
 fn env_pair(pair: &OsStr) -> Result<EnvPair, Fault> {

@@ -448,3 +448,36 @@ fn check_takes_a_destination_and_no_command() {
     let fault = refuse(&["check", "--password", "stdin", "-i", "stdin", "h"]);
     assert!(matches!(fault, Fault::OptionConflict { .. }), "{fault}");
 }
+
+#[test]
+fn elevation_is_part_of_the_run() {
+    use crate::model::request::{Elevation, Method};
+    let plain = Elevation { method: Method::Sudo, user: "root".into(), password: None, direct: false };
+    assert_eq!(exec(&["exec", "h", "x"]).run.elevation, None);
+    assert_eq!(exec(&["sudo-exec", "h", "x"]).run.elevation, Some(plain.clone()));
+    let line = &["sudo-exec", "--as", "#1000", "--sudo-password", "env:PW", "--sudo-direct", "h", "id", "-u"][..];
+    let password = Some(SecretSource::Env("PW".into()));
+    assert_eq!(
+        exec(line).run.elevation,
+        Some(Elevation { user: "#1000".into(), password, direct: true, ..plain.clone() })
+    );
+    let su = Elevation { method: Method::Su, ..plain };
+    assert_eq!(exec(&["su-exec", "h", "x"]).run.elevation, Some(su));
+    assert_eq!(read(&["su-exec", "h", "x"]).action.name(), "su-exec");
+    for user in ["", "-u", "a b", "it's", "a!b", "a\\b", "$(x)", "a\nb"] {
+        let Fault::Usage { .. } = refuse(&["sudo-exec", "--as", user, "h", "x"]) else { panic!("{user}") };
+    }
+    for line in [
+        &["sudo-exec", "--sudo-password", "stdin", "--stdin", "h", "x"][..],
+        &["su-exec", "--su-password", "stdin", "--password", "stdin", "h", "x"],
+        &["sudo-exec", "--sudo-direct", "--cwd", "/", "h", "x"],
+    ] {
+        let Fault::OptionConflict { .. } = refuse(line) else { panic!("{line:?}") };
+    }
+    for line in
+        [&["sudo-exec", "--sudo-password", "hunter2", "h", "x"][..], &["su-exec", "--su-password=hunter2", "h", "x"]]
+    {
+        let Fault::Usage { message } = refuse(line) else { panic!("{line:?}") };
+        assert!(!message.contains("hunter2"), "{message}");
+    }
+}

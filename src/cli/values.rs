@@ -1,8 +1,10 @@
 //! The small grammars of option values: sizes, durations, secret sources and names. No error repeats a secret.
 
+use std::ffi::OsStr;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::errors::Fault;
 use crate::model::request::SecretSource;
 
 /// The longest duration that is taken: ten years. Beyond it lies a typing error, and clocks that overflow.
@@ -75,6 +77,15 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
     number.parse::<u64>().ok().and_then(|n| n.checked_mul(factor)).ok_or_else(|| "that is too large".to_owned())
 }
 
+/// Permission bits in octal, without setuid, setgid and sticky: a copy never sets those.
+pub(super) fn mode(text: &str) -> Result<u32, String> {
+    let octal = !text.is_empty() && text.bytes().all(|byte| matches!(byte, b'0'..=b'7'));
+    match u32::from_str_radix(text, 8) {
+        Ok(mode) if octal && mode <= 0o777 => Ok(mode),
+        _ => Err("permission bits are octal, from 0 to 0777, as in 644".to_owned()),
+    }
+}
+
 /// A TCP port. The text is not repeated: `-psecret` is how other tools take a password.
 pub(super) fn port(text: &str) -> Option<u16> {
     text.parse().ok().filter(|port| *port != 0)
@@ -112,6 +123,16 @@ impl FromStr for SecretSource {
             ("cmd", command) => Ok(Self::Command(command.to_owned())),
             _ => Err(NotASource),
         }
+    }
+}
+
+/// `--as`: a name of a user, or sudo's `#UID`. It stands between quotes on the way there, so it may hold none, nor what any of the
+/// login shells reads inside of them.
+pub(super) fn as_user(name: &OsStr) -> Result<String, Fault> {
+    let allowed = |c: char| c.is_alphanumeric() || "._-+@#$".contains(c);
+    match name.to_str() {
+        Some(name) if !name.is_empty() && !name.starts_with('-') && name.chars().all(allowed) => Ok(name.to_owned()),
+        _ => Err(super::usage("--as takes the name of a user")),
     }
 }
 
@@ -158,6 +179,16 @@ mod tests {
         }
         for text in ["", "k", "-1", "1.5k", "8 k", "8x", "99999999999999999999", "18446744073709551615k"] {
             assert!(size(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn modes_are_octal_and_never_more_than_permissions() {
+        for (text, bits) in [("644", 0o644), ("0755", 0o755), ("0", 0), ("00777", 0o777)] {
+            assert_eq!(mode(text), Ok(bits), "{text}");
+        }
+        for text in ["", "8", "-1", "+644", "1000", "4755", "0o644", "u+x", "6 4", "77777777777777"] {
+            assert!(mode(text).is_err(), "{text}");
         }
     }
 

@@ -44,6 +44,17 @@ pub enum StopSignal {
     Kill,
 }
 
+impl StopSignal {
+    /// Its name, without `SIG`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Int => "INT",
+            Self::Term => "TERM",
+            Self::Kill => "KILL",
+        }
+    }
+}
+
 /// The reading half.
 pub struct ChannelReader {
     half: ChannelReadHalf,
@@ -72,8 +83,10 @@ impl From<russh::Error> for SessionEnded {
 pub enum PtyModes {
     /// As the system there sets it.
     Default,
-    /// Nothing is interpreted or echoed, so that bytes pass unchanged.
+    /// Nothing is interpreted or echoed, so that bytes pass unchanged to there.
     Transparent,
+    /// The same, and they come back unchanged too.
+    Raw,
 }
 
 pub(super) fn split(channel: russh::Channel<Msg>, link: Arc<Link>) -> (ChannelReader, ChannelWriter) {
@@ -115,10 +128,11 @@ impl ChannelReader {
 impl ChannelWriter {
     /// Asks for a terminal. The reply comes among the events, before that of a later request.
     pub async fn request_pty(&self, modes: PtyModes) -> Result<(), SessionEnded> {
-        let transparent = [(Pty::ECHO, 0), (Pty::ICANON, 0), (Pty::ISIG, 0), (Pty::ICRNL, 0), (Pty::IXON, 0)];
+        let raw = [(Pty::ECHO, 0), (Pty::ICANON, 0), (Pty::ISIG, 0), (Pty::ICRNL, 0), (Pty::IXON, 0), (Pty::OPOST, 0)];
         let modes: &[(Pty, u32)] = match modes {
             PtyModes::Default => &[],
-            PtyModes::Transparent => &transparent,
+            PtyModes::Transparent => &raw[..raw.len() - 1],
+            PtyModes::Raw => &raw,
         };
         Ok(self.half.request_pty(true, "xterm", 80, 24, 0, 0, modes).await?)
     }
@@ -132,6 +146,11 @@ impl ChannelWriter {
     /// follow at once.
     pub async fn exec(&self, command: &[u8]) -> Result<(), SessionEnded> {
         Ok(self.half.exec(true, command).await?)
+    }
+
+    /// Asks for a subsystem, such as `sftp` (RFC 4254 section 6.5). Only queues it, as [`ChannelWriter::exec`] does.
+    pub async fn subsystem(&self, name: &str) -> Result<(), SessionEnded> {
+        Ok(self.half.request_subsystem(true, name).await?)
     }
 
     /// Sends input, as the window allows.

@@ -155,7 +155,7 @@ pub enum Fault {
     PassphraseRequired { path: String },
     #[error("the passphrase does not open the key {path}")]
     PassphraseWrong { path: String },
-    #[error("the account {user} has expired")]
+    #[error("the account {user} is not valid any more: it has expired, or is locked")]
     AccountExpired { user: String },
     #[error("the password of {user} has expired and must be changed at a terminal")]
     PasswordExpired { user: String },
@@ -167,6 +167,8 @@ pub enum Fault {
     SudoNotPermitted { problem: String },
     #[error("sudo insists on a terminal")]
     SudoRequiresTty,
+    #[error("su asks for a password, and none was given")]
+    SuPasswordRequired,
     #[error("su did not accept the password")]
     SuPasswordWrong,
     #[error("su does not permit this: {problem}")]
@@ -184,7 +186,7 @@ pub enum Fault {
     ExitStatusMissing,
     #[error("the command ended, and the connection was lost before its output was whole: {problem}")]
     OutputCut { problem: String },
-    #[error("SIG{} ended ssh-cli{}", .signal.name(), match .confirmed { Some(true) => "; the command was stopped", Some(false) => "; the command may still run", None => "" })]
+    #[error("SIG{} ended ssh-cli{}", .signal.name(), match .confirmed { Some(true) => "; the remote side was stopped", Some(false) => "; the remote side was not seen to stop", None => "" })]
     Interrupted { signal: Caught, confirmed: Option<bool> },
     // Copies.
     #[error("{failed} of {total} entries were not copied")]
@@ -199,6 +201,12 @@ pub enum Fault {
     NotRegular { path: String },
     #[error("{path} is a directory")]
     IsDirectory { path: String },
+    #[error("{path} is not a directory")]
+    NotADirectory { path: String },
+    #[error("{path} is a link, or behind one, that leads out of the target")]
+    OutsideTheTarget { path: String },
+    #[error("{path}: {problem}")]
+    TransferRefused { path: String, problem: String },
     #[error("{path} may not be written here: {problem}")]
     LocalPermission { path: String, problem: String },
     #[error("{path}: permission denied by the host")]
@@ -225,6 +233,8 @@ pub enum Fault {
     DiedWithoutStatus { evidence: String },
     #[error("the operation runs, or ran, on another node: {evidence}")]
     ForeignUnknown { evidence: String },
+    #[error("the operation runs on another node, which shows no sign of life yet: {evidence}")]
+    ForeignSilent { evidence: String },
     #[error("the operation was cancelled before it started")]
     CancelledBeforeStart,
     #[error("bastion {hop}: {fault}")]
@@ -234,12 +244,12 @@ pub enum Fault {
     Internal { problem: String },
 }
 
-/// What became of a command that we stopped; `None`: it had not begun.
+/// What became of a command or a copy that we stopped; `None`: it had not begun.
 const fn stopped(confirmed: Option<bool>) -> &'static str {
     match confirmed {
-        Some(true) => "the command was stopped",
-        Some(false) => "the command was told to stop, and may still run",
-        None => "the command had not begun",
+        Some(true) => "the remote side was stopped",
+        Some(false) => "the remote side was told to stop, and was not seen to",
+        None => "nothing had begun there",
     }
 }
 

@@ -6,10 +6,10 @@ use super::fault::{Fault, Limit};
 #[expect(clippy::too_many_lines, reason = "a row for each fault")]
 pub(super) fn hint(fault: &Fault) -> Option<String> {
     let text = match fault {
-        Fault::Usage { .. } => "see `ssh-cli --help`, or `ssh-cli help exec`".to_owned(),
+        Fault::Usage { .. } => "see `ssh-cli --help`, or `ssh-cli help` with the command's name".to_owned(),
         Fault::OptionConflict { .. } => "drop one of them".to_owned(),
         Fault::StdinAmbiguous => "add `--stdin` to send it, or `-n` to say that it is not meant".to_owned(),
-        Fault::StdinTooLarge { .. } => "send less, or as a file of its own".to_owned(),
+        Fault::StdinTooLarge { .. } => "send less, or copy it there first, as a file, with `ssh-cli scp`".to_owned(),
         Fault::MissingCommand => {
             "ssh-cli opens no interactive shell: name a command, as in `ssh-cli exec HOST uptime`, or use ssh"
                 .to_owned()
@@ -27,8 +27,9 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
         Fault::SecretSourceEmpty { .. } => {
             "a source is env:NAME, file:PATH, fd:N, stdin, cmd:COMMAND, askpass or prompt".to_owned()
         }
-        Fault::SourceNotFound { .. } | Fault::ParentMissing { .. } => "check the path".to_owned(),
-        Fault::SourceIsDirectory { .. } => "name a file".to_owned(),
+        Fault::SourceNotFound { .. } => "check the path".to_owned(),
+        Fault::ParentMissing { .. } => "check the path; for a copy `--parents` makes the directories on the way".to_owned(),
+        Fault::SourceIsDirectory { .. } => "name a file; `ssh-cli scp -r` copies a directory".to_owned(),
         Fault::OpNotFound { .. } => "`ssh-cli ops list` shows the keys known here".to_owned(),
         Fault::HostNotFound { .. } => "check the spelling".to_owned(),
         Fault::DnsTemporary { .. } => "the name server did not answer; try again".to_owned(),
@@ -61,7 +62,9 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
         Fault::NoPosixShell { options, .. } => format!("run it without {options}: plain `exec` needs no POSIX shell"),
         Fault::CwdUnavailable { .. } => "check `--cwd` on the host".to_owned(),
         Fault::StagingFailed { .. } => "make room in TMPDIR, or in /tmp, on the host".to_owned(),
-        Fault::SftpOnly => "an SFTP client works with such an account".to_owned(),
+        Fault::SftpOnly => {
+            "files can be copied: `ssh-cli scp FILE DEST:` puts one there, `ssh-cli scp DEST:FILE .` gets one".to_owned()
+        }
         Fault::ServerViolation { .. } => "do not trust this server".to_owned(),
         Fault::HostKeyUnknown { fingerprint, .. } => format!(
             "compare the fingerprint with one from a trusted place, then add `--host-key {fingerprint}`, or \
@@ -90,8 +93,11 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
         Fault::AccountExpired { .. } => "the administrator of the host has to renew the account".to_owned(),
         Fault::PasswordExpired { .. } => "change it by hand with `ssh`, then try again".to_owned(),
         Fault::SudoPasswordRequired => "`--sudo-password SRC`, as in `--sudo-password env:NAME`".to_owned(),
+        Fault::SuPasswordRequired => "`--su-password SRC`, as in `--su-password env:NAME`".to_owned(),
         Fault::SudoPasswordWrong | Fault::SuPasswordWrong => "check the password; it was tried once".to_owned(),
-        Fault::SudoNotPermitted { .. } => "`sudo -l` on the host lists what is permitted".to_owned(),
+        Fault::SudoNotPermitted { .. } => {
+            "`sudo -l` on the host lists what is permitted; where that is one program and no shell, add `--sudo-direct`".to_owned()
+        },
         Fault::SudoRequiresTty => "add `--pty`".to_owned(),
         Fault::SuNotPermitted { .. } => "su may be limited to a group on that host".to_owned(),
         Fault::RemoteExit { status: 127 } => {
@@ -103,16 +109,19 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
             Limit::Deadline => "give it longer with `--deadline`".to_owned(),
         },
         Fault::ExitStatusMissing => "network gear that never sends one needs `--no-exit-status`".to_owned(),
-        Fault::Interrupted { confirmed: Some(false), .. } => "look at the host: the command may still run".to_owned(),
+        Fault::Interrupted { confirmed: Some(false), .. } => "look at the host: something may still run there, or be left there".to_owned(),
         Fault::RemoteExit { .. } | Fault::RemoteSignal { .. } | Fault::Interrupted { .. } => return None,
-        Fault::PartialTransfer { .. } => "`transfer.entries` names each with its reason".to_owned(),
+        Fault::PartialTransfer { .. } => "each is named with its reason, in JSON in `transfer.entries`".to_owned(),
         Fault::NoSpace { .. } => "free some space there".to_owned(),
         Fault::ReadOnly { .. } | Fault::LocalPermission { .. } | Fault::StdoutFailed { .. } => {
             "choose another place, or make that one writable".to_owned()
         }
         Fault::NotRegular { .. } => "name a regular file as the target".to_owned(),
-        Fault::IsDirectory { .. } => "name a file in it".to_owned(),
-        Fault::RemotePermission { .. } => "`--sudo` installs with another user's rights".to_owned(),
+        Fault::IsDirectory { .. } => "name a file in it, or move the directory away".to_owned(),
+        Fault::NotADirectory { .. } => "name a directory, or leave the `/` at its end away".to_owned(),
+        Fault::OutsideTheTarget { .. } => "name what the link leads to as the target, or remove the link".to_owned(),
+        Fault::TransferRefused { .. } => "look at that path on the host".to_owned(),
+        Fault::RemotePermission { .. } => "copy as a user who may, with `-l USER`, or to another place".to_owned(),
         Fault::JournalUnwritable { .. } => {
             "make it writable, or name another directory in SSH_CLI_STATE_DIR".to_owned()
         }
@@ -124,6 +133,7 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
         | Fault::ForeignUnknown { .. } => {
             "look at the host, then tell it with `ssh-cli ops resolve DEST KEY`".to_owned()
         }
+        Fault::ForeignSilent { .. } => "wait, then run the same line again: another node may be slow".to_owned(),
         Fault::CancelledBeforeStart => "use a new key to run it after all".to_owned(),
         // `--host-key` pins the destination alone.
         Fault::AtHop { fault, hop } if matches!(**fault, Fault::HostKeyUnknown { .. }) => format!(

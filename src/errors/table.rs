@@ -115,6 +115,7 @@ impl Fault {
             Self::SudoPasswordWrong => permanent("sudo_password_wrong", Phase::Elevate, exit::EX_NOPERM),
             Self::SudoNotPermitted { .. } => permanent("sudo_not_permitted", Phase::Elevate, exit::EX_NOPERM),
             Self::SudoRequiresTty => permanent("sudo_requires_tty", Phase::Elevate, exit::EX_NOPERM),
+            Self::SuPasswordRequired => permanent("su_password_required", Phase::Elevate, exit::EX_NOPERM),
             Self::SuPasswordWrong => permanent("su_password_wrong", Phase::Elevate, exit::EX_NOPERM),
             Self::SuNotPermitted { .. } => permanent("su_not_permitted", Phase::Elevate, exit::EX_NOPERM),
             Self::RemoteExit { .. } => row("remote_exit", Class::Remote, Phase::Run, Exit::Code(exit::EX_REMOTE)),
@@ -132,6 +133,9 @@ impl Fault {
             Self::ParentMissing { .. } => permanent("parent_missing", Phase::Transfer, exit::EX_CANTCREAT),
             Self::NotRegular { .. } => permanent("not_regular", Phase::Transfer, exit::EX_CANTCREAT),
             Self::IsDirectory { .. } => permanent("is_directory", Phase::Transfer, exit::EX_CANTCREAT),
+            Self::NotADirectory { .. } => permanent("not_a_directory", Phase::Transfer, exit::EX_CANTCREAT),
+            Self::OutsideTheTarget { .. } => permanent("outside_the_target", Phase::Transfer, exit::EX_CANTCREAT),
+            Self::TransferRefused { .. } => permanent("transfer_refused", Phase::Transfer, exit::EX_CANTCREAT),
             Self::LocalPermission { .. } => permanent("local_permission", Phase::Transfer, exit::EX_CANTCREAT),
             Self::RemotePermission { .. } => permanent("remote_permission", Phase::Transfer, exit::EX_NOPERM),
             Self::VerifyMismatch { .. } => transient("verify_mismatch", Phase::Transfer),
@@ -144,6 +148,7 @@ impl Fault {
             Self::ExitStatusLost { .. } => reconcile("exit_status_lost"),
             Self::DiedWithoutStatus { .. } => reconcile("died_without_status"),
             Self::ForeignUnknown { .. } => reconcile("foreign_unknown"),
+            Self::ForeignSilent { .. } => transient("foreign_silent", Phase::Run),
             Self::CancelledBeforeStart => {
                 row("cancelled_before_start", Class::Cancelled, Phase::Run, Exit::Code(exit::EX_REMOTE))
             }

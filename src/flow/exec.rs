@@ -8,10 +8,11 @@ use super::prepare::{self, Prepared};
 use super::trip::{Call, Ended, Trip, retry_config, unless_signalled};
 use crate::connection::{Patience, Progress, Session, connect};
 use crate::errors::{Caught, Fault, SshCliError};
-use crate::model::outcome::{Outcome, Started};
+use crate::model::outcome::{Outcome, Started, Warning};
 use crate::model::request::ExecRequest;
 use crate::model::sink::Sink;
 use crate::model::timing::Millis;
+use crate::operation::elevate::refusal;
 use crate::operation::exec::verdict::{Verdict, judge};
 use crate::operation::exec::{Limits, run};
 use crate::retry::{RetryConfig, wait_for_retry};
@@ -37,6 +38,9 @@ pub async fn exec<S: Sink>(
     };
     run.trip.end(fault, begun)
 }
+
+const MERGED: &str = "su gives its rights only on a terminal here, and on one standard output and standard error are one: both are in \
+                      `stdout`";
 
 struct Run<'a, S> {
     request: &'a ExecRequest,
@@ -82,8 +86,8 @@ impl<S: Sink> Run<'_, S> {
 
     /// The local part: secrets and sources are read before anybody is called.
     async fn ready(&mut self, call: Call) -> Result<Ready, Fault> {
-        let nonce = nonce();
-        let local = prepare::prepare(&self.request.run, &call.target, &call.secrets, &nonce);
+        let (one, other) = (nonce(), nonce());
+        let local = prepare::prepare(&self.request.run, &call.target, &call.secrets, (&one, &other));
         let prepared = self.trip.local(local).await?;
         Ok(Ready { call, prepared })
     }
@@ -101,7 +105,16 @@ impl<S: Sink> Run<'_, S> {
             .plan()
             .map_err(|error| Fault::SourceNotFound { path: "standard input".to_owned(), problem: error.to_string() })?;
         let limits = Limits { timeout: self.request.run.timeout, deadline: ready.call.deadline };
-        let facts = run(&session, channel, plan, limits, self.trip.sink, self.trip.signals).await;
+        let mut facts = run(&session, channel, plan, limits, self.trip.sink, self.trip.signals).await;
+        if facts.dialogue.as_ref().is_some_and(refusal::needs_terminal)
+            && let Some(plan) = ready.prepared.plan_for_terminal()
+        {
+            let address = self.trip.finished.target.address.clone().unwrap_or_default();
+            let opening = session.open_channel(&patience, &address);
+            let channel = unless_signalled(self.trip.signals, opening).await?;
+            self.trip.warn(Warning::new("streams_merged", MERGED));
+            facts = run(&session, channel, plan, limits, self.trip.sink, self.trip.signals).await;
+        }
         self.trip.finished.timing.run = Some(Millis(clock.elapsed()));
         session.close().await;
         Ok(judge(facts, &ready.prepared.terms))

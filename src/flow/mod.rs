@@ -2,11 +2,13 @@
 //! fault become an error with what was started.
 
 mod check;
+mod copy;
 mod exec;
 mod phases;
 mod prepare;
 mod trip;
 
 pub use check::check;
+pub use copy::copy;
 pub use exec::exec;
 pub use trip::Ended;

@@ -13,9 +13,12 @@ use super::trip::blocking;
 use crate::constants::SCRIPT_MAX_BYTES;
 use crate::errors::Fault;
 use crate::model::outcome::Warning;
-use crate::model::request::{RemoteCommand, RunOptions, ScriptSource, StdinMode};
+use crate::model::request::{Elevation, Method, RemoteCommand, RunOptions, ScriptSource, StdinMode};
+use crate::operation::elevate::Elevated;
+use crate::operation::elevate::line::Line;
+use crate::operation::elevate::refusal::Asked;
 use crate::operation::exec::verdict::Terms;
-use crate::operation::exec::{Input, Plan, start};
+use crate::operation::exec::{Input, Plan, Terminal, start};
 use crate::secret::Secret;
 use crate::shell;
 use crate::target::Target;
@@ -30,6 +33,7 @@ pub(super) struct Prepared {
     prelude: Bytes,
     nonce: Option<String>,
     pty: bool,
+    elevated: Option<Elevated>,
     env: Vec<(String, String)>,
     input: Source,
     pub(super) terms: Terms,
@@ -57,10 +61,17 @@ impl Prepared {
             request: self.request.clone(),
             prelude: self.prelude.clone(),
             nonce: self.nonce.clone(),
-            pty: self.pty,
+            terminal: if self.pty { Terminal::Asked } else { Terminal::No },
+            elevated: self.elevated.clone(),
             env: self.env.clone(),
             input,
         })
+    }
+
+    /// The same on a terminal of ours, where su insists on one. It has no way for the command's input.
+    pub(super) fn plan_for_terminal(&self) -> Option<Plan> {
+        let possible = !self.pty && self.input.file.is_none();
+        possible.then(|| self.plan().ok()).flatten().map(|plan| Plan { terminal: Terminal::Ours, ..plan })
     }
 
     /// Whether a second attempt would send the same input.
@@ -111,7 +122,7 @@ pub(super) async fn prepare(
     run: &RunOptions,
     target: &Target,
     secrets: &SecretStore,
-    nonce: &str,
+    (nonce, stop_nonce): (&str, &str),
 ) -> Result<Prepared, Fault> {
     let stdin = run.stdin.clone();
     let input = blocking(move || open_input(&stdin)).await?;
@@ -122,17 +133,29 @@ pub(super) async fn prepare(
         cwd: run.cwd.as_deref().map(|cwd| cwd.to_string_lossy().into_owned()).unwrap_or_default(),
         user: target.user.clone(),
         shell_options,
+        elevation: run.elevation.as_ref().map(|elevation| Asked {
+            method: elevation.method,
+            user: elevation.user.clone(),
+            login: target.user.clone(),
+            given: elevation.password.is_some(),
+            direct: elevation.direct,
+        }),
     };
+    let elevated = match &run.elevation {
+        Some(elevation) => Some(elevated(elevation, secrets, stop_nonce).await?),
+        None => None,
+    };
+    if let Some(elevated) = elevated.as_ref().filter(|elevated| elevated.direct) {
+        let line = Line { elevated, nonce, login: false };
+        let request = line.direct(&direct_words(&run.command)?).map_err(nul)?;
+        let nonce = Some(nonce.to_owned());
+        let elevated = Some(elevated.clone());
+        return whole(Prepared { request, prelude: Bytes::new(), nonce, pty: run.pty, elevated, env, input, terms });
+    }
     if terms.shell_options.is_empty() {
         let request = command_text(&run.command)?;
-        if request.len() > COMMAND_MAX_BYTES {
-            let message = format!(
-                "the command has {} bytes, and a request can carry {COMMAND_MAX_BYTES}: send it as a script",
-                request.len()
-            );
-            return Err(Fault::Usage { message });
-        }
-        return Ok(Prepared { request, prelude: Bytes::new(), nonce: None, pty: run.pty, env, input, terms });
+        let (prelude, pty) = (Bytes::new(), run.pty);
+        return whole(Prepared { request, prelude, nonce: None, pty, elevated: None, env, input, terms });
     }
     let names = run.env.iter().map(|pair| &pair.name).chain(run.secret_env.iter().map(|pair| &pair.name));
     if let Some(name) = names.into_iter().find(|name| name.starts_with("_sc")) {
@@ -161,13 +184,70 @@ pub(super) async fn prepare(
         },
         None => start::Body::Command(&words),
     };
-    let start = start::Start { nonce, cwd: run.cwd.as_deref(), exports, login: run.login, pty: run.pty, body };
+    let sudo = elevated.as_ref().is_some_and(|elevated| elevated.method == Method::Sudo);
+    let start = start::Start {
+        nonce,
+        cwd: run.cwd.as_deref(),
+        exports,
+        // su's own login has been through the profiles.
+        login: run.login && (elevated.is_none() || sudo),
+        pty: run.pty,
+        detach: elevated.is_some() && input.file.is_none(),
+        shell: if sudo { start::Shell::Posix } else { start::Shell::Account },
+        body,
+    };
     let mut prelude = start::program(&start).map_err(nul)?;
-    let request = start::loader(&prelude, nonce);
+    let request = match &elevated {
+        None => start::loader(&prelude, nonce),
+        Some(elevated) => {
+            let line = Line { elevated, nonce, login: run.login };
+            line.run(&start::reader(&prelude, nonce)).map_err(nul)?
+        }
+    };
     if let Some(script) = script {
         prelude.extend_from_slice(&script.text);
     }
-    Ok(Prepared { request, prelude: prelude.into(), nonce: Some(nonce.to_owned()), pty: run.pty, env, input, terms })
+    let nonce = Some(nonce.to_owned());
+    Ok(Prepared { request, prelude: prelude.into(), nonce, pty: run.pty, elevated, env, input, terms })
+}
+
+/// A request that the server can take.
+fn whole(prepared: Prepared) -> Result<Prepared, Fault> {
+    let length = prepared.request.len();
+    if length > COMMAND_MAX_BYTES {
+        let message =
+            format!("the command has {length} bytes, and a request can carry {COMMAND_MAX_BYTES}: send it as a script");
+        return Err(Fault::Usage { message });
+    }
+    Ok(prepared)
+}
+
+/// Reads the password; nobody is asked for one again.
+async fn elevated(elevation: &Elevation, secrets: &SecretStore, stop_nonce: &str) -> Result<Elevated, Fault> {
+    let (what, prompt) = match elevation.method {
+        Method::Sudo => ("--sudo-password", "password for sudo"),
+        Method::Su => ("--su-password", "password for su"),
+    };
+    let password = match &elevation.password {
+        Some(source) => Some(secrets.get(source, Ask { what, prompt, shape: Shape::Line }).await?),
+        None => None,
+    };
+    Ok(Elevated {
+        method: elevation.method,
+        user: elevation.user.clone(),
+        password,
+        direct: elevation.direct,
+        stop_nonce: stop_nonce.to_owned(),
+    })
+}
+
+/// A program and its arguments, for nobody reads them as text.
+fn direct_words(command: &RemoteCommand) -> Result<Vec<OsString>, Fault> {
+    match command {
+        RemoteCommand::Argv(words) => Ok(words.clone()),
+        RemoteCommand::Text(word) => Ok(vec![word.clone()]),
+        RemoteCommand::Nothing => Err(Fault::MissingCommand),
+    }
 }
 
 fn nul(_: shlex::QuoteError) -> Fault {
@@ -182,6 +262,8 @@ fn shell_options(run: &RunOptions) -> Vec<&'static str> {
         (!run.env.is_empty(), "--env"),
         (!run.secret_env.is_empty(), "--secret-env"),
         (run.login, "--login"),
+        (run.elevation.as_ref().is_some_and(|elevation| elevation.method == Method::Sudo), "sudo-exec"),
+        (run.elevation.as_ref().is_some_and(|elevation| elevation.method == Method::Su), "su-exec"),
     ];
     table.into_iter().filter_map(|(given, name)| given.then_some(name)).collect()
 }

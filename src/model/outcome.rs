@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::check::Check;
+use super::operation::OperationFacts;
 use super::timing::Timing;
+use super::transfer::Transfer;
 use crate::effect::Effect;
 
 /// What became of the command.
@@ -179,8 +181,12 @@ pub struct Finished {
     pub timing: Timing,
     /// The streams were held open by something after the command's end, and reading was ended.
     pub held_open: bool,
+    /// What was copied.
+    pub transfer: Option<Transfer>,
     /// What `check` found out.
     pub check: Option<Check>,
+    /// The keyed operation, where a key was given.
+    pub operation: Option<OperationFacts>,
 }
 
 impl Finished {
@@ -197,7 +203,9 @@ impl Finished {
             attempts: 0,
             timing: Timing::default(),
             held_open: false,
+            transfer: None,
             check: None,
+            operation: None,
         }
     }
 }

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::copy::CopyRequest;
+use super::operation::OperationKey;
 use crate::effect::Effect;
 
 /// One invocation.
@@ -22,6 +24,8 @@ pub struct Request {
 pub enum Action {
     /// Run one command.
     Exec(Box<ExecRequest>),
+    /// Copy files.
+    Copy(Box<CopyRequest>),
     /// Connect, and run nothing.
     Check(Box<CheckRequest>),
     /// Print a JSON Schema, the error table or the tool definitions.
@@ -36,9 +40,13 @@ pub enum Action {
 
 impl Action {
     /// The name of the command, as in the envelope.
-    pub const fn name(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
-            Self::Exec(_) => "exec",
+            Self::Exec(request) => match &request.run.elevation {
+                None => "exec",
+                Some(elevation) => elevation.method.command(),
+            },
+            Self::Copy(_) => "scp",
             Self::Check(_) => "check",
             Self::Schema(_) => "schema",
             Self::ExitCodes => "exit-codes",
@@ -267,6 +275,51 @@ pub struct RunOptions {
     pub no_exit_status: bool,
     /// `--effect`.
     pub effect: Effect,
+    /// `sudo-exec` and `su-exec`: as another user.
+    pub elevation: Option<Elevation>,
+}
+
+/// As whom a command runs, and how it gets there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Elevation {
+    /// By which program.
+    pub method: Method,
+    /// `--as`: who runs the command.
+    pub user: String,
+    /// `--sudo-password` or `--su-password`.
+    pub password: Option<SecretSource>,
+    /// `--sudo-direct`: no shell of ours in between.
+    pub direct: bool,
+}
+
+/// The program that gives another user's rights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// `sudo`.
+    Sudo,
+    /// `su`.
+    Su,
+}
+
+impl Method {
+    /// The command of ours that uses it.
+    pub const fn command(self) -> &'static str {
+        match self {
+            Self::Sudo => "sudo-exec",
+            Self::Su => "su-exec",
+        }
+    }
+}
+
+/// `--op` and what belongs to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyedOptions {
+    /// `--op`.
+    pub key: OperationKey,
+    /// `--wait`: zero starts and looks once; none follows it to its end.
+    pub wait: Option<Duration>,
+    /// `--dedupe`.
+    pub dedupe: bool,
 }
 
 /// `--output` and what belongs to it.
@@ -290,6 +343,8 @@ pub struct OutputOptions {
     pub stdout_file: Option<PathBuf>,
     /// `--remote-exit`, or raw.
     pub remote_exit: bool,
+    /// How far a copy has come is shown on standard error.
+    pub bar: bool,
 }
 
 impl OutputOptions {
@@ -305,6 +360,7 @@ impl OutputOptions {
             base64: false,
             stdout_file: None,
             remote_exit: false,
+            bar: false,
         }
     }
 }

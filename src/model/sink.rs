@@ -34,6 +34,9 @@ pub trait Sink: Send {
         false
     }
 
+    /// How far a copy has come: the entry, what was copied so far in all, and what there is in all as far as that is known.
+    fn progress(&mut self, _path: &[u8], _bytes: u64, _total_bytes: Option<u64>) {}
+
     /// Something worth saying, at the moment it was found.
     fn warning(&mut self, warning: &Warning);
 }

@@ -13,9 +13,11 @@ use crate::constants::AGENT_RETRY_MAX_RETRIES;
 use crate::effect::Effect;
 use crate::errors::{SshCliError, exit_codes};
 use crate::model::check::Check;
+use crate::model::operation::OperationFacts;
 use crate::model::outcome::{Class, Finished, Outcome, Phase, Started, TargetDetail, TargetFacts, Warning};
 use crate::model::request::OutputOptions;
 use crate::model::timing::Timing;
+use crate::model::transfer::Transfer;
 
 /// The version of the envelope.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -48,7 +50,7 @@ pub struct Envelope {
     /// How to run the same line again, where that is safe.
     pub retry: Option<RetryObject>,
     /// The keyed operation, where a key was given.
-    pub operation: Option<Operation>,
+    pub operation: Option<OperationFacts>,
     /// Worth saying, and no failure.
     pub warnings: Vec<Warning>,
     /// Who was called; null where the command line names nobody.
@@ -60,10 +62,13 @@ pub struct Envelope {
     /// More about the streams: there when one was cut, is not plain UTF-8, was put into a file, or was held open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub streams: Option<Streams>,
+    /// What was copied.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transfer: Option<Transfer>,
     /// What `check` found out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<Check>,
-    /// The command's standard output as text. Null where it is in `streams.stdout.path`, or was sent as events.
+    /// The command's standard output as text. Null for a copy, where it is in `streams.stdout.path`, or was sent as events.
     pub stdout: Option<String>,
     /// The same of its standard error.
     pub stderr: Option<String>,
@@ -111,23 +116,6 @@ pub enum RetryAdvice {
     RetryWithSameKey,
     /// Run the same line again to collect what it is still doing.
     Collect,
-}
-
-/// A keyed operation.
-#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Operation {
-    /// Its key.
-    pub key: String,
-    /// How it stands.
-    pub state: String,
-    /// What is told is a recorded completion.
-    pub replayed: bool,
-    /// This call followed an operation that another one had started.
-    pub attached: bool,
-    /// When it was completed, in RFC 3339.
-    pub completed_at: Option<String>,
-    /// Which call ran it.
-    pub origin: Option<String>,
 }
 
 /// Both streams.
@@ -178,6 +166,8 @@ impl EnvelopeInput<'_> {
     pub(super) fn into_envelope(self) -> Envelope {
         let Self { command, finished, error, retry_delay, options, captured } = self;
         let exit_code = status::exit_code(finished, error, options.remote_exit);
+        // A copy runs nothing that would write to them.
+        let copies = command == "scp";
         let in_full = options.detail || (error.is_some() && finished.started == Started::No);
         Envelope {
             schema_version: SCHEMA_VERSION,
@@ -191,21 +181,17 @@ impl EnvelopeInput<'_> {
             remote_exit: finished.remote_exit,
             remote_signal: finished.remote_signal.clone(),
             error: error.map(error_object),
-            retry: (exit_code == exit_codes::EX_IOERR).then(|| RetryObject {
-                policy: RetryAdvice::Retry,
-                key: None,
-                max_retries: AGENT_RETRY_MAX_RETRIES,
-                delay_ms: u64::try_from(retry_delay.as_millis()).unwrap_or(u64::MAX),
-            }),
-            operation: None,
+            retry: retry(exit_code, finished.operation.as_ref(), retry_delay),
+            operation: finished.operation.clone(),
             warnings: all_warnings(&finished.warnings, captured.warnings),
             target: target(&finished.target, in_full),
             attempts: finished.attempts,
             timing_ms: if options.detail { finished.timing } else { finished.timing.lean() },
-            streams: captured.streams,
+            streams: captured.streams.filter(|_| !copies),
+            transfer: finished.transfer.clone().map(|all| if options.detail { all } else { all.lean() }),
             check: finished.check.clone(),
-            stdout: captured.stdout,
-            stderr: captured.stderr,
+            stdout: captured.stdout.filter(|_| !copies),
+            stderr: captured.stderr.filter(|_| !copies),
         }
     }
 }
@@ -222,6 +208,22 @@ impl Envelope {
         self.retryable = error.is_retryable();
         self.retry = None;
     }
+}
+
+/// Running the same line again is safe with 74, and collects what goes on with 75.
+fn retry(exit_code: i32, operation: Option<&OperationFacts>, delay: Duration) -> Option<RetryObject> {
+    let policy = match (exit_code, operation) {
+        (exit_codes::EX_IOERR, None) => RetryAdvice::Retry,
+        (exit_codes::EX_IOERR, Some(_)) => RetryAdvice::RetryWithSameKey,
+        (exit_codes::EX_TEMPFAIL, _) => RetryAdvice::Collect,
+        _ => return None,
+    };
+    Some(RetryObject {
+        policy,
+        key: operation.map(|operation| operation.key.to_string()),
+        max_retries: AGENT_RETRY_MAX_RETRIES,
+        delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+    })
 }
 
 fn error_object(error: &SshCliError) -> ErrorObject {

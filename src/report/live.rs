@@ -92,6 +92,14 @@ impl Live {
         }
     }
 
+    /// Only where nothing waits before it; else it is left out.
+    pub(super) fn offer(&mut self, data: Bytes) {
+        let is_free = self.queued.is_empty() && self.sender.as_ref().is_none_or(|sender| sender.capacity() > 0);
+        if is_free {
+            self.post(data);
+        }
+    }
+
     /// Waits until everything is written.
     pub(super) async fn drained(&mut self) -> io::Result<()> {
         self.given_up = true;

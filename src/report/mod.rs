@@ -3,6 +3,7 @@
 //! An [`Output`] takes the command's output while it runs and says at the end what happened. It decides nothing: the facts are
 //! [`Finished`] and the error's.
 
+mod bar;
 mod capture;
 mod check;
 mod details;
@@ -25,17 +26,18 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
 pub use capture::Capture;
 pub use encoding::Encoding;
-pub use envelope::{Envelope, ErrorObject, Operation, RetryAdvice, RetryObject, SCHEMA_VERSION, StreamFacts, Streams};
+pub use envelope::{Envelope, ErrorObject, RetryAdvice, RetryObject, SCHEMA_VERSION, StreamFacts, Streams};
 pub use ndjson::{Event, Ndjson};
 pub use raw::Raw;
 pub use schema::{exit_codes, schema};
 
+use bar::Bar;
 use capture::Captured;
 use envelope::EnvelopeInput;
 use live::{Live, write_whole};
@@ -48,12 +50,17 @@ use crate::model::sink::{Sink, Stream};
 /// Told once where nobody chose the form, and a person may wonder.
 const ANNOUNCEMENT: &str = "ssh-cli: standard output is no terminal, so it is JSON: --raw gives the plain bytes, \
                             --stdout-file PATH keeps them in a file, --json silences this line\n";
+/// The same of a copy, which has no streams to keep.
+const ANNOUNCEMENT_OF_A_COPY: &str = "ssh-cli: standard output is no terminal, so it is JSON: --raw says in words what went wrong, \
+                                      --json silences this line\n";
 
 /// Where the output goes.
 #[derive(Debug)]
 pub struct Output {
     form: Form,
     options: OutputOptions,
+    /// How far a copy has come, on standard error; in raw mode it is among what goes there anyway.
+    bar: Option<Box<(Bar, Live)>>,
     /// Copies of our own descriptors; none where there are none left.
     stdout: Option<File>,
     stderr: Option<File>,
@@ -90,18 +97,29 @@ impl Output {
     }
 
     fn with(options: &OutputOptions, capture: Capture, stdout: impl AsFd, stderr: impl AsFd) -> Self {
+        let shown = || options.bar.then(|| Bar::on(&stderr));
+        let mut bar = None;
         let form = match options.mode {
-            OutputMode::Json => Form::Json(Box::new(capture)),
+            OutputMode::Json => {
+                bar = shown().map(|bar| Box::new((bar, Live::on(&stderr))));
+                Form::Json(Box::new(capture))
+            }
             OutputMode::Ndjson => Form::Ndjson(Box::new(Ndjson::on(Live::on(&stdout)))),
-            OutputMode::Raw => Form::Raw(Box::new(Raw::on(Live::on(&stdout), Live::on(&stderr)))),
+            OutputMode::Raw => Form::Raw(Box::new(Raw::on(Live::on(&stdout), Live::on(&stderr), shown()))),
         };
         let copy = |descriptor: std::os::fd::BorrowedFd<'_>| descriptor.try_clone_to_owned().ok().map(File::from);
-        Self { form, options: options.clone(), stdout: copy(stdout.as_fd()), stderr: copy(stderr.as_fd()) }
+        Self { form, options: options.clone(), bar, stdout: copy(stdout.as_fd()), stderr: copy(stderr.as_fd()) }
     }
 
     /// Waits until what was taken so far is written, so that [`Output::finish`] need not: a reader may be slow. To be called
     /// when the run is over; nothing can be written afterwards.
     pub async fn drained(&mut self) -> io::Result<()> {
+        if let Some((bar, live)) = self.bar.as_deref_mut() {
+            if let Some(erased) = bar.clear() {
+                live.post(erased);
+            }
+            let _ = live.drained().await;
+        }
         match &mut self.form {
             Form::Json(_) => Ok(()),
             Form::Ndjson(ndjson) => ndjson.drained().await,
@@ -117,7 +135,12 @@ impl Output {
         command: &'static str,
         retry_delay: Duration,
     ) -> i32 {
-        let Self { form, options, stdout, stderr } = self;
+        let Self { form, options, bar, stdout, stderr } = self;
+        if let Some((mut bar, mut live)) = bar.map(|both| *both) {
+            let erased = bar.clear();
+            let (left, _) = live.join();
+            let _ = write(stderr.as_ref(), &left.into_iter().chain(erased).flatten().collect::<Vec<u8>>());
+        }
         let envelope = |captured: Captured| {
             EnvelopeInput { command, finished, error, retry_delay, options: &options, captured }.into_envelope()
         };
@@ -132,7 +155,8 @@ impl Output {
                 }
                 match write(stdout.as_ref(), &json::line(&envelope)) {
                     Ok(()) if options.announce => {
-                        let _ = write(stderr.as_ref(), ANNOUNCEMENT.as_bytes());
+                        let line = if command == "scp" { ANNOUNCEMENT_OF_A_COPY } else { ANNOUNCEMENT };
+                        let _ = write(stderr.as_ref(), line.as_bytes());
                     }
                     Ok(()) => {}
                     Err(failure) => {
@@ -181,7 +205,12 @@ impl Sink for Output {
 
     fn attempt(&mut self, number: u32) {
         match &mut self.form {
-            Form::Json(capture) => capture.attempt(number),
+            Form::Json(capture) => {
+                if let Some((bar, _)) = self.bar.as_deref_mut() {
+                    bar.restart();
+                }
+                capture.attempt(number);
+            }
             Form::Ndjson(ndjson) => ndjson.attempt(number),
             Form::Raw(raw) => raw.attempt(number),
         }
@@ -192,6 +221,20 @@ impl Sink for Output {
             Form::Json(capture) => capture.is_spent(),
             Form::Ndjson(ndjson) => ndjson.is_spent(),
             Form::Raw(raw) => raw.is_spent(),
+        }
+    }
+
+    fn progress(&mut self, path: &[u8], bytes: u64, total_bytes: Option<u64>) {
+        match &mut self.form {
+            Form::Json(_) => {
+                if let Some((bar, live)) = self.bar.as_deref_mut()
+                    && let Some(line) = bar.line(path, bytes, total_bytes, Instant::now())
+                {
+                    live.offer(line);
+                }
+            }
+            Form::Ndjson(ndjson) => ndjson.progress(path, bytes, total_bytes),
+            Form::Raw(raw) => raw.progress(path, bytes, total_bytes),
         }
     }
 

@@ -25,7 +25,7 @@ pub enum Event<'a> {
     Stderr(Output<'a>),
     /// How far a copy has come.
     Progress {
-        /// The entry that is being copied.
+        /// The entry that is being copied, as in `transfer.entries`.
         path: Cow<'a, str>,
         /// Bytes copied so far.
         bytes: u64,
@@ -166,6 +166,12 @@ impl Sink for Ndjson {
 
     fn attempt(&mut self, number: u32) {
         self.live.post(json::line(&Event::Attempt { number }).into());
+    }
+
+    /// Left out while the reader is behind: the next one says more.
+    fn progress(&mut self, path: &[u8], bytes: u64, total_bytes: Option<u64>) {
+        let path = String::from_utf8_lossy(path);
+        self.live.offer(json::line(&Event::Progress { path, bytes, total_bytes }).into());
     }
 
     fn warning(&mut self, warning: &Warning) {

@@ -4,7 +4,47 @@ use serde_json::{Value, json};
 
 /// The list of tools.
 pub(super) fn tools() -> Value {
-    json!([exec(), check()])
+    json!([exec(), sudo_exec(), su_exec(), scp(), check()])
+}
+
+/// What runs as another user has every property of `exec`, and some of its own.
+fn elevated(name: &str, description: &str, own: &[(&str, Value)]) -> Value {
+    let mut tool = exec();
+    tool["name"] = json!(name);
+    tool["description"] = json!(description);
+    for (property, schema) in own {
+        tool["input_schema"]["properties"][*property] = schema.clone();
+    }
+    tool
+}
+
+fn sudo_exec() -> Value {
+    let description = "Run one command on another machine with another user's rights, through its sudo. Called as ssh_exec, with \
+        sudo-exec for exec. Give sudo_password only where sudo asks for one; it is sent once, and only when sudo asks. \
+        error.code names the refusal: sudo_password_required, sudo_password_wrong, sudo_not_permitted, sudo_requires_tty (add pty), \
+        sudo_not_found, account_expired; nothing ran then.";
+    let own = [
+        ("as", text("Who runs the command (default root)")),
+        (
+            "sudo_password",
+            text("Where the password for sudo is: env:NAME, file:PATH or cmd:COMMAND; never the password"),
+        ),
+        ("sudo_direct", switch("Let sudo start the program itself, where it permits one program and no shell")),
+        ("pty", switch("Ask for a terminal there; both streams become one")),
+    ];
+    elevated("ssh_sudo_exec", description, &own)
+}
+
+fn su_exec() -> Value {
+    let description = "Run one command on another machine with another user's rights, through its su. Called as ssh_exec, with \
+        su-exec for exec. The password is that of the user of as; it is sent once, and only when su asks. error.code names the \
+        refusal: su_password_required, su_password_wrong, su_not_permitted, su_not_found, account_expired; nothing ran then.";
+    let own = [
+        ("as", text("Who runs the command (default root)")),
+        ("su_password", text("Where that user's password is: env:NAME, file:PATH or cmd:COMMAND; never the password")),
+        ("pty", switch("Ask for a terminal there; both streams become one")),
+    ];
+    elevated("ssh_su_exec", description, &own)
 }
 
 fn exec() -> Value {
@@ -63,6 +103,72 @@ fn exec() -> Value {
             },
             "required": ["destination"],
             "anyOf": [{"required": ["command"]}, {"required": ["script"]}],
+            "additionalProperties": false,
+        },
+    })
+}
+
+fn scp() -> Value {
+    json!({
+        "name": "ssh_scp",
+        "description": "Copy files to or from another machine over SSH and return one JSON envelope. Call it as: \
+            ssh-cli scp --json [--OPTION VALUE ...] -- SOURCE... TARGET ; the properties are options as those of ssh_exec. Read `ok`, \
+            `error.code`, `error.hint`, and in `transfer`: `root` (where the copy is), `files`, `bytes`, `skipped`, and `entries` (each \
+            that was not copied, with its reason). A file takes its place only when it is whole. Only exit 74 (`retryable`) may be \
+            repeated as it is, at most twice, after `retry.delay_ms`.",
+        "input_schema": {
+            "type": "object",
+            "properties": {
+                "paths": {
+                    "description": "The sources, then the target. Exactly one side is remote, as [user@]host:path or \
+                        scp://[user@]host[:port]/path. A target that ends with / means into it; else it is the final name of a \
+                        directory source, merged if it is there. Remote sources may be patterns",
+                    "type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 2,
+                },
+                "recursive": switch("Copy directories"),
+                "preserve": switch("Keep times and modes"),
+                "verify": switch("Compare SHA-256 of both sides; entries then have it"),
+                "resume": switch("Continue a part that an earlier call left, where it is proven to fit"),
+                "protocol": {
+                    "description": "SFTP, or the legacy protocol where there is none (auto, the default), or one of them",
+                    "enum": ["auto", "sftp", "scp"],
+                },
+                "mode": {
+                    "description": "Permission bits of the files that are written, in octal, as 644",
+                    "type": "string", "pattern": "^0*[0-7]{1,3}$",
+                },
+                "parents": switch("Make the directories on the way to the target"),
+                "no_clobber": switch("Leave files that are there as they are"),
+                "in_place": switch("Write into the target itself, without temporary file and rename"),
+                "symlinks": {
+                    "description": "Copy what a symbolic link leads to (follow, the default), the link (keep), or leave it out",
+                    "enum": ["follow", "keep", "skip"],
+                },
+                "effect": {
+                    "description": "What copying a second time would do (default: idempotent for an upload, read for a download)",
+                    "enum": ["read", "idempotent", "write"],
+                },
+                "timeout": duration("Stop the copy after this long"),
+                "deadline": duration("Limit of the whole call"),
+                "connect_timeout": duration("Limit of one attempt to connect (default 15s)"),
+                "retries": {
+                    "description": "Try again so often where it is safe (default 0)",
+                    "type": "integer", "minimum": 0, "maximum": 10,
+                },
+                "user": text("The remote user"),
+                "port": {"description": "The port", "type": "integer", "minimum": 1, "maximum": 65535},
+                "identity": list("A key file, or a SRC with the key's text"),
+                "jump": text("Bastions, as DEST[,DEST...]"),
+                "password": text("Where the password is: env:NAME, file:PATH or cmd:COMMAND; never the password"),
+                "passphrase": text("The same for an encrypted key"),
+                "host_key": list("Accept exactly this host key: SHA256:..."),
+                "host_key_policy": {
+                    "description": "How an unknown host key is taken (default strict)",
+                    "enum": ["strict", "accept-new", "insecure"],
+                },
+                "detail": switch("Every field of the envelope, and the entries that were plainly copied"),
+            },
+            "required": ["paths"],
             "additionalProperties": false,
         },
     })

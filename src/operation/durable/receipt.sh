@@ -18,6 +18,10 @@
 # too. Who has made it is told by reading it back, never by ln's word.
 #
 # No line may depend on its indentation, nor on a comment: the client strips both.
+#
+# shellcheck shell=sh
+# The prologue's names are set elsewhere; a FIFO is opened for reading and writing in one line.
+# shellcheck disable=SC2154,SC2094
 
 _nl='
 '
@@ -49,7 +53,7 @@ rget() { # PATH: its value in _v
 }
 rset() { # PATH VALUE: true when it holds this value now, whoever made it
 	[ -h "$1" ] || ln -s "1:$2" "$1" 2>/dev/null
-	rget "$1" && [ "x$_v" = "x$2" ]
+	rget "$1" && [ "$_v" = "$2" ]
 }
 
 # ---- processes ----
@@ -550,13 +554,13 @@ judge() { # GEN: registers, and what they and the processes say, in _st
 	look "$1"
 	_st=none
 	[ -n "$_gate" ] || return 0
-	_st=done
+	_st='done'
 	[ -z "$_done" ] || return 0
 	_st=fenced
 	[ -z "$_why" ] || return 0
 	alive
 	# It may have been published between the two looks.
-	rget "$_k/done" && _done=$_v _st=done
+	rget "$_k/done" && _done=$_v _st='done'
 	return 0
 }
 ended() { # the parts of `done`, and whether the bytes are still there
@@ -882,7 +886,7 @@ cancel() { # GEN GRACE
 }
 acknowledge() { # GEN: the client has it; the registers stay, and both streams for another day
 	judge "$1"
-	if [ "$_st" = done ] && rset "$_k/ack" 1; then
+	if [ "$_st" = "done" ] && rset "$_k/ack" 1; then
 		rm -f "$_a/script" "$_a/in"
 		say ACKED "$1"
 	else

@@ -4,6 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use crate::errors::{Caught, Limit};
+use crate::operation::elevate::Dialogue;
 
 /// Why we stopped a command ourselves.
 #[derive(Debug)]
@@ -93,6 +94,10 @@ pub struct Facts {
     pub stopped: Option<StopCause>,
     /// In shell mode, the beginning of what was said by whatever is not the command.
     pub aside: Opening,
+    /// In an elevated run, what became of the program that gives the rights.
+    pub dialogue: Option<Dialogue>,
+    /// In an elevated run that we stopped: nothing is left of the command's group of processes.
+    pub group_gone: bool,
     /// The beginning of standard output.
     pub stdout_opening: Opening,
     /// The beginning of standard error.

@@ -5,9 +5,9 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
-use super::start::GO;
+use super::start::{GO, GO_LINE};
 use crate::connection::channel::ChannelWriter;
 
 /// How much is read at once.
@@ -26,12 +26,27 @@ pub enum Input {
     File(File),
 }
 
+/// What is due now, where somebody on the other side has to be ready for it.
+#[derive(Debug)]
+pub(super) enum Due {
+    /// This: a password that was asked for.
+    Line(Bytes),
+    /// The start program and the script.
+    Program,
+    /// The word [`GO`], without which the start program starts nothing, and the caller's input.
+    Word,
+    /// The caller's input alone.
+    Input,
+    /// The end, before anything began.
+    End,
+}
+
 /// What is sent, in order.
 pub(super) struct Feed {
     /// The start program and the script.
     pub(super) prelude: Bytes,
-    /// Wait for this, and then say [`GO`], before the caller's input: without it the start program starts nothing.
-    pub(super) gate: Option<oneshot::Receiver<()>>,
+    /// Says what is due; without it the caller's input is, at once.
+    pub(super) due: Option<mpsc::UnboundedReceiver<Due>>,
     /// The caller's.
     pub(super) input: Input,
     /// There is a terminal on the other side, which wants to be told of the end in its own way.
@@ -40,11 +55,8 @@ pub(super) struct Feed {
 
 /// Sends it all. The error is our side's: a channel that takes no more input is the command's business, as with ssh.
 pub(super) async fn feed(writer: Arc<ChannelWriter>, feed: Feed) -> io::Result<()> {
-    if !feed.prelude.is_empty() && writer.send(feed.prelude).await.is_err() {
-        return Ok(());
-    }
-    if let Some(gate) = feed.gate
-        && (gate.await.is_err() || writer.send(Bytes::from_static(GO)).await.is_err())
+    if let Some(due) = feed.due
+        && !wait_for_turn(&writer, due, feed.prelude, if feed.pty { GO_LINE } else { GO }).await
     {
         return Ok(());
     }
@@ -69,6 +81,28 @@ pub(super) async fn feed(writer: Arc<ChannelWriter>, feed: Feed) -> io::Result<(
     // The session's end is seen, with its reason, by whoever reads.
     let _ = writer.eof().await;
     Ok(())
+}
+
+/// Sends what is due until the caller's input is. False: it never will be.
+async fn wait_for_turn(
+    writer: &ChannelWriter,
+    mut due: mpsc::UnboundedReceiver<Due>,
+    mut prelude: Bytes,
+    word: &'static [u8],
+) -> bool {
+    while let Some(now) = due.recv().await {
+        let sent = match now {
+            Due::Line(line) => writer.send(line).await,
+            Due::Program => writer.send(std::mem::take(&mut prelude)).await,
+            Due::Word => return writer.send(Bytes::from_static(word)).await.is_ok(),
+            Due::Input => return true,
+            Due::End => writer.eof().await,
+        };
+        if sent.is_err() {
+            return false;
+        }
+    }
+    false
 }
 
 /// A thread, because a pipe or a terminal cannot be read otherwise without changing it for everybody who shares it.

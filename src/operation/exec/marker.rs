@@ -5,26 +5,42 @@ use bytes::{Bytes, BytesMut};
 use super::facts::Mark;
 
 /// The words after the nonce; each ends with `;`.
-const WORDS: [(&[u8], Mark); 4] =
+const WORDS: [Word<Mark>; 4] =
     [(b"start;", Mark::Start), (b"cwd;", Mark::Cwd), (b"short;", Mark::Short), (b"staging;", Mark::Staging)];
+
+/// A word that may follow the nonce, with its `;`, and what it means.
+pub type Word<M> = (&'static [u8], M);
 
 /// Looks for `NONCE:WORD;` once.
 #[derive(Debug)]
-pub struct Scanner {
+pub struct Scanner<M: 'static = Mark> {
     nonce: Vec<u8>,
+    words: &'static [Word<M>],
     held: BytesMut,
-    found: Option<Mark>,
+    found: Option<M>,
 }
 
 impl Scanner {
     /// `nonce`: what the start program was given; unguessable, so that nothing else can print it.
     pub fn new(nonce: &str) -> Self {
-        Self { nonce: format!("{nonce}:").into_bytes(), held: BytesMut::new(), found: None }
+        Self::of(nonce, &WORDS)
+    }
+}
+
+impl<M: Copy> Scanner<M> {
+    /// For other words than those of the start program.
+    pub fn of(nonce: &str, words: &'static [Word<M>]) -> Self {
+        Self { nonce: format!("{nonce}:").into_bytes(), words, held: BytesMut::new(), found: None }
     }
 
     /// The mark, once it was seen.
-    pub fn found(&self) -> Option<Mark> {
+    pub fn found(&self) -> Option<M> {
         self.found
+    }
+
+    /// Gives the mark out and looks for another one.
+    pub fn take(&mut self) -> Option<M> {
+        self.found.take()
     }
 
     /// Takes output in, gives out what is certainly not the mark: what stood before it, and what after.
@@ -36,13 +52,13 @@ impl Scanner {
         let mut before = BytesMut::new();
         while let Some(at) = position(&self.held, &self.nonce) {
             let rest = &self.held[at + self.nonce.len()..];
-            if let Some((word, mark)) = WORDS.iter().find(|(word, _)| rest.starts_with(word)) {
+            if let Some((word, mark)) = self.words.iter().find(|(word, _)| rest.starts_with(word)) {
                 self.found = Some(*mark);
                 let length = self.nonce.len() + word.len();
                 before.unsplit(self.held.split_to(at));
                 return (before.freeze(), self.held.split().split_off(length).freeze());
             }
-            if WORDS.iter().any(|(word, _)| word.starts_with(rest)) {
+            if self.words.iter().any(|(word, _)| word.starts_with(rest)) {
                 // The rest of the word may be on its way.
                 before.unsplit(self.held.split_to(at));
                 return (before.freeze(), Bytes::new());

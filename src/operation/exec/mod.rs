@@ -4,7 +4,8 @@
 
 pub mod facts;
 mod input;
-mod marker;
+pub mod marker;
+mod plan;
 mod run;
 pub mod start;
 mod stop;
@@ -15,4 +16,5 @@ mod waits;
 mod verdict_tests;
 
 pub use input::Input;
-pub use run::{Limits, Plan, run};
+pub use plan::{Limits, Plan, Terminal};
+pub use run::run;

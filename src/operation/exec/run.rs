@@ -7,19 +7,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 
 use super::facts::{Ending, Facts, Mark, StopCause};
-use super::input::{Feed, Input, feed};
+use super::input::{Due, Feed, feed};
 use super::marker::Scanner;
+use super::plan::{Limits, Plan, Terminal};
 use super::stop::Stopping;
 use super::waits::{at, at_once, quiet, silence, when};
 use crate::connection::Session;
-use crate::connection::channel::{ChannelEvent, ChannelReader, ChannelWriter, PtyModes};
+use crate::connection::channel::{ChannelEvent, ChannelReader, ChannelWriter, PtyModes, StopSignal};
 use crate::constants::{SLOW_LINK_BYTES_PER_SEC, START_ANSWER_SECS};
 use crate::errors::{Caught, Limit};
 use crate::model::sink::{Sink, Stream};
+use elevated::Threshold;
+
+mod elevated;
 
 /// How long a blocked reader of our output may take while the command is being stopped.
 const BLOCKED_OUTPUT_GRACE: Duration = Duration::from_millis(200);
@@ -31,41 +35,6 @@ const NOISE_BYTES: usize = 256 * 1024;
 const SECOND_LOOK: Duration = Duration::from_millis(20);
 /// How long a request of ours may wait for a session that does not write.
 const STUCK: Duration = Duration::from_millis(100);
-
-/// One command, ready to be asked for.
-#[derive(Debug)]
-pub struct Plan {
-    /// The exec request.
-    pub request: Vec<u8>,
-    /// What is sent on standard input before the caller's input.
-    pub prelude: Bytes,
-    /// The nonce of the start program, in shell mode.
-    pub nonce: Option<String>,
-    /// Ask for a terminal.
-    pub pty: bool,
-    /// Variables to offer to the server.
-    pub env: Vec<(String, String)>,
-    /// The caller's input.
-    pub input: Input,
-}
-
-/// When we stop it ourselves.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Limits {
-    /// `--timeout`, from the request on.
-    pub timeout: Option<Duration>,
-    /// `--deadline`: the moment, and how long it was when the invocation began.
-    pub deadline: Option<(Instant, Duration)>,
-}
-
-impl Limits {
-    /// Whichever is over first.
-    fn first(&self) -> Option<(Instant, Limit, Duration)> {
-        let timeout = self.timeout.and_then(|t| Some((Instant::now().checked_add(t)?, Limit::Timeout, t)));
-        let deadline = self.deadline.map(|(at, span)| (at, Limit::Deadline, span));
-        [timeout, deadline].into_iter().flatten().min_by_key(|(at, ..)| *at)
-    }
-}
 
 /// Runs the command and reports what was seen. `signals` brings the signals that reach us.
 pub async fn run<S: Sink>(
@@ -83,8 +52,9 @@ pub async fn run<S: Sink>(
         writer: Arc::new(writer),
         sink,
         signals,
-        scanner: plan.nonce.as_deref().map(Scanner::new),
-        gate: None,
+        scanner: plan.nonce.as_deref().filter(|_| !plan.is_direct()).map(Scanner::new),
+        threshold: Threshold::of(&plan),
+        due: None,
         held: Vec::new(),
         limit: limits.first(),
         limit_looked_again: false,
@@ -101,6 +71,7 @@ pub async fn run<S: Sink>(
     } else {
         runner.follow(plan).await;
     }
+    runner.leave();
     runner.facts.request_written = session.link().bytes_sent() > sent_before;
     runner.facts
 }
@@ -118,7 +89,10 @@ struct Runner<'a, S> {
     sink: &'a mut S,
     signals: &'a mut mpsc::Receiver<Caught>,
     scanner: Option<Scanner>,
-    gate: Option<oneshot::Sender<()>>,
+    /// What stands between the request and a command with other rights.
+    threshold: Option<Threshold<'a>>,
+    /// Tells the feeder what is due.
+    due: Option<mpsc::UnboundedSender<Due>>,
     /// What came before the start program's mark.
     held: Vec<(Stream, Bytes)>,
     limit: Option<(Instant, Limit, Duration)>,
@@ -138,8 +112,12 @@ struct Runner<'a, S> {
 
 impl<S: Sink> Runner<'_, S> {
     async fn request(&mut self, plan: &Plan) -> Result<(), crate::connection::channel::SessionEnded> {
-        if plan.pty {
-            let modes = if plan.nonce.is_some() { PtyModes::Transparent } else { PtyModes::Default };
+        if plan.terminal != Terminal::No {
+            let modes = match plan.terminal {
+                Terminal::Ours => PtyModes::Raw,
+                _ if plan.nonce.is_some() => PtyModes::Transparent,
+                _ => PtyModes::Default,
+            };
             self.writer.request_pty(modes).await?;
             self.replies.push_back(Asked::Pty);
         }
@@ -154,24 +132,29 @@ impl<S: Sink> Runner<'_, S> {
     async fn follow(&mut self, plan: Plan) {
         let length = plan.prelude.len() as u64 / SLOW_LINK_BYTES_PER_SEC;
         self.answer_within = plan.nonce.as_ref().map(|_| Duration::from_secs(START_ANSWER_SECS + length));
-        let gate = plan.nonce.is_some().then(|| {
-            let (open, gate) = oneshot::channel();
-            self.gate = Some(open);
-            gate
+        self.answers_after_threshold();
+        let due = plan.nonce.is_some().then(|| {
+            let (tell, due) = mpsc::unbounded_channel();
+            self.due = Some(tell);
+            due
         });
-        let parts = Feed { prelude: plan.prelude, gate, input: plan.input, pty: plan.pty };
+        if self.threshold.is_none() {
+            self.tell(Due::Program);
+        }
+        let parts = Feed { prelude: plan.prelude, due, input: plan.input, pty: plan.terminal == Terminal::Asked };
         let mut feeder = tokio::spawn(feed(Arc::clone(&self.writer), parts));
         let mut feeding = true;
-        while self.facts.ending == Ending::Open && !self.complete() {
+        while !self.is_over() {
             let stop_at = self.stopping.as_ref().map(Stopping::next_at);
             let limit_at = self.limit.map(|(at, ..)| at);
             tokio::select! {
-                event = self.reader.next() => self.take(event).await,
+                event = self.reader.next(), if self.facts.ending == Ending::Open => self.take(event).await,
                 Some(signal) = self.signals.recv() => self.signalled(signal).await,
                 () = at(limit_at), if self.stopping.is_none() => self.limit_is_over().await,
                 () = when(&mut self.answer), if self.answer.is_some() => self.unanswered().await,
                 () = at(stop_at), if stop_at.is_some() => self.stop_step().await,
                 () = when(&mut self.quiet), if self.quiet.is_some() => self.let_go().await,
+                () = Threshold::stopped(&mut self.threshold) => {}
                 fed = &mut feeder, if feeding => {
                     feeding = false;
                     if let Ok(Err(error)) = fed {
@@ -187,9 +170,13 @@ impl<S: Sink> Runner<'_, S> {
         }
     }
 
-    /// The command has ended and everything it wrote is here.
-    fn complete(&self) -> bool {
-        self.facts.refused || (self.facts.ended() && self.facts.eof)
+    /// The command has ended and everything it wrote is here, or nothing more can be seen of it.
+    fn is_over(&self) -> bool {
+        match self.facts.ending {
+            Ending::Open | Ending::Closed if self.is_being_stopped() => false,
+            Ending::Open => self.facts.refused || (self.facts.ended() && self.facts.eof),
+            _ => true,
+        }
     }
 
     async fn take(&mut self, event: ChannelEvent) {
@@ -228,12 +215,21 @@ impl<S: Sink> Runner<'_, S> {
             ChannelEvent::Closed => self.facts.ending = Ending::Closed,
             ChannelEvent::Lost(reason) => self.facts.ending = Ending::Lost(reason),
         }
-        if self.facts.ended() && !self.facts.eof && self.quiet.is_none() {
+        if self.facts.ended() && !self.facts.eof && self.quiet.is_none() && !self.stops_elevated() {
             self.quiet = Some(Box::pin(quiet(self.session)));
         }
     }
 
     async fn output(&mut self, stream: Stream, data: Bytes) {
+        let data = self.past_threshold(stream, data).await;
+        self.told(stream, data).await;
+    }
+
+    /// What comes from the start program and the command.
+    async fn told(&mut self, stream: Stream, data: Bytes) {
+        if data.is_empty() {
+            return;
+        }
         let Some(scanner) = &mut self.scanner else { return self.deliver(stream, data).await };
         if self.facts.mark == Some(Mark::Start) {
             return self.deliver(stream, data).await;
@@ -246,19 +242,27 @@ impl<S: Sink> Runner<'_, S> {
         match self.facts.mark {
             None => self.hold(stream, before),
             Some(Mark::Start) => {
-                if let Some(open) = self.gate.take() {
-                    // A feeder that is gone needs no gate.
-                    let _ = open.send(());
-                }
-                // What the account's shell says on its way is part of the output, as it is without us.
-                for (stream, noise) in std::mem::take(&mut self.held) {
-                    self.deliver(stream, noise).await;
-                }
+                self.tell(Due::Word);
+                self.release().await;
                 self.deliver(stream, before).await;
                 self.deliver(stream, after).await;
             }
             // The start program says why it gives up.
             Some(Mark::Cwd | Mark::Short | Mark::Staging) => self.facts.aside.add(&after),
+        }
+    }
+
+    fn tell(&self, due: Due) {
+        if let Some(feeder) = &self.due {
+            // A feeder that is gone has nothing to send.
+            let _ = feeder.send(due);
+        }
+    }
+
+    /// What the account's shell says on its way is part of the output, as it is without us.
+    async fn release(&mut self) {
+        for (stream, noise) in std::mem::take(&mut self.held) {
+            self.deliver(stream, noise).await;
         }
     }
 
@@ -293,7 +297,7 @@ impl<S: Sink> Runner<'_, S> {
                     self.stop(StopCause::Output(error)).await;
                 }
             }
-            // From here on: somebody holds our output up. Nothing else can be read meanwhile, so these come first.
+            // Somebody holds our output up. Nothing else can be read meanwhile, so these come first.
             Some(signal) = self.signals.recv() => {
                 self.discard = true;
                 self.signalled(signal).await;
@@ -336,7 +340,7 @@ impl<S: Sink> Runner<'_, S> {
                 self.take(event).await;
                 self.await_answer();
             }
-            None => self.facts.ending = Ending::GaveUp,
+            None => self.unheard().await,
         }
     }
 
@@ -367,18 +371,30 @@ impl<S: Sink> Runner<'_, S> {
         }
         self.stopping = Some(Stopping::for_cause(&cause));
         self.facts.stopped = Some(cause);
+        if self.turn_back() {
+            // Nothing began, and without our input nothing will.
+            self.facts.ending = Ending::GaveUp;
+            return;
+        }
         self.stop_step().await;
     }
 
     async fn stop_step(&mut self) {
-        match self.stopping.as_mut().and_then(Stopping::step) {
-            Some(signal) if !self.facts.ended() => {
+        let step = self.stopping.as_mut().and_then(Stopping::step);
+        let ours = step.is_none_or(|signal| self.signal_elevated(signal));
+        match step {
+            Some(signal) if ours && !self.facts.ended() => {
                 log::info!("asking the server for SIG{signal:?}");
                 // A session that is gone shows itself to the reader, and one that is stuck must not keep us.
                 let _ = tokio::time::timeout(STUCK, self.writer.signal(signal)).await;
             }
             Some(_) => {}
-            None => self.facts.ending = Ending::GaveUp,
+            None => {
+                if self.is_out_of_reach() {
+                    let _ = tokio::time::timeout(STUCK, self.writer.signal(StopSignal::Term)).await;
+                }
+                self.facts.ending = Ending::GaveUp;
+            }
         }
     }
 }

@@ -15,6 +15,8 @@ use crate::shell;
 /// What the start program waits for after its mark. Until it came, nothing has started: whoever changes what the program prints,
 /// or eats it, cannot make us claim more than we know.
 pub const GO: &[u8] = b"go;";
+/// The same for a terminal in its usual modes.
+pub const GO_LINE: &[u8] = b"go;\n";
 
 /// What the start program has to do.
 #[derive(Debug, Default)]
@@ -29,8 +31,22 @@ pub struct Start<'a> {
     pub login: bool,
     /// A terminal was asked for in transparent modes: set it back to usual ones.
     pub pty: bool,
+    /// The command has no input: where standard input is a terminal all the same, it is not the command's.
+    pub detach: bool,
+    /// Whose shell runs a command.
+    pub shell: Shell,
     /// What to run.
     pub body: Body<'a>,
+}
+
+/// Whose shell runs a command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shell {
+    /// The account's, as sshd would have used it.
+    #[default]
+    Account,
+    /// `sh`, whatever the account has: one that may not log in has none that runs anything.
+    Posix,
 }
 
 /// What the start program runs in the end.
@@ -60,9 +76,13 @@ impl Default for Body<'_> {
 /// The exec request for a start program of this length, which ends with the nonce: a part of it, or something else of that
 /// length, is not run. It passes through every login shell unchanged: no quote inside, no `!`, no backslash.
 pub fn loader(program: &[u8], nonce: &str) -> Vec<u8> {
+    format!("exec sh -c '{}'", reader(program, nonce)).into_bytes()
+}
+
+/// The same as text for a POSIX shell that is there already; it may stand between single quotes.
+pub fn reader(program: &[u8], nonce: &str) -> String {
     let length = program.len();
-    format!("exec sh -c '_sc=$(dd bs=1 count={length} 2>/dev/null); case $_sc in *\"#{nonce}\") eval \"$_sc\";; esac'")
-        .into_bytes()
+    format!("_sc=$(dd bs=1 count={length} 2>/dev/null); case $_sc in *\"#{nonce}\") eval \"$_sc\";; esac")
 }
 
 /// The start program. The only error is a NUL in a value, which no argument vector can hold.
@@ -76,11 +96,12 @@ pub fn program(start: &Start<'_>) -> Result<Vec<u8>, shlex::QuoteError> {
     };
     line(&[b"_sc_n=", start.nonce.as_bytes()]);
     line(&[br#"say() { printf '%s' "$_sc_n:$1;" || exit 1; }"#]);
-    if start.pty {
-        line(&[b"stty sane 2>/dev/null"]);
-    }
     let script = matches!(start.body, Body::Script { .. });
-    if start.login && script {
+    let posix = start.shell == Shell::Posix;
+    if start.login && posix {
+        line(&[b"cd 2>/dev/null"]);
+    }
+    if start.login && (script || posix) {
         line(&[b"for _sc_p in /etc/profile \"$HOME/.profile\"; do [ -r \"$_sc_p\" ] && . \"$_sc_p\"; done"]);
     }
     if let Body::Script { bytes, name, .. } = &start.body {
@@ -95,15 +116,28 @@ pub fn program(start: &Start<'_>) -> Result<Vec<u8>, shlex::QuoteError> {
     for (name, value) in &start.exports {
         line(&[b"export ", name.as_bytes(), b"=", &shell::quote(OsStr::from_bytes(value.expose()))?]);
     }
+    // A terminal in its usual modes gives a line at a time, and repeats what it is given: the word shall not be seen. What marks
+    // the end of the input is told from data only in these modes, so they have to be there before the word.
+    let terminal: &[u8] = match start {
+        Start { pty: true, .. } => b"stty echo 2>/dev/null",
+        Start { detach: true, .. } => b"[ -t 0 ] && exec </dev/null",
+        _ => b":",
+    };
     match &start.body {
         Body::Command(command) => {
             line(&[b"_sc_c=", &shell::quote(OsStr::from_bytes(command))?]);
-            line(&[START]);
-            line(&[if start.login { LOGIN_COMMAND } else { COMMAND }]);
+            line(&[if start.pty { START_ON_TERMINAL } else { START }]);
+            line(&[terminal]);
+            line(&[match start.shell {
+                Shell::Posix => POSIX_COMMAND,
+                Shell::Account if start.login => LOGIN_COMMAND,
+                Shell::Account => COMMAND,
+            }]);
         }
         Body::Script { interpreter: (program, argument), name, arguments, .. } => {
             let argument = argument.map(shell::quote).transpose()?.unwrap_or_default();
-            line(&[START]);
+            line(&[if start.pty { START_ON_TERMINAL } else { START }]);
+            line(&[terminal]);
             line(&[&shell::quote(program)?, b" ", &argument, b" \"$_sc_d/", name.as_bytes(), b"\" ", arguments]);
             line(&[b"exit $?"]);
         }
@@ -118,8 +152,16 @@ pub fn program(start: &Start<'_>) -> Result<Vec<u8>, shlex::QuoteError> {
 const START: &[u8] = br#"say start
 [ "$(dd bs=1 count=3 2>/dev/null)" = "go;" ] || exit 1"#;
 
+/// The same on a terminal, where the word is a line.
+const START_ON_TERMINAL: &[u8] = br#"stty sane -echo 2>/dev/null
+say start
+[ "$(dd bs=1 count=4 2>/dev/null)" = "go;" ] || exit 1"#;
+
 /// The account's shell, as sshd would have used it.
 const COMMAND: &[u8] = br#"exec "${SHELL:-/bin/sh}" -c "$_sc_c""#;
+
+/// Of a user whose own shell is not asked.
+const POSIX_COMMAND: &[u8] = br#"exec sh -c "$_sc_c""#;
 
 /// The same as a login shell. csh takes `-l` only alone, so there the profile is read by sh.
 const LOGIN_COMMAND: &[u8] = br#"case ${SHELL##*/} in

@@ -4,6 +4,7 @@
 use super::facts::{Ending, Facts, Mark, StopCause};
 use crate::errors::{Caught, Fault};
 use crate::model::outcome::{Outcome, Phase, Started, Warning};
+use crate::operation::elevate::refusal::{self, Asked};
 
 /// What is claimed about one command.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,6 +36,14 @@ pub struct Terms {
     pub cwd: String,
     /// The user, for the message.
     pub user: String,
+    /// As whom it runs, and by which program.
+    pub elevation: Option<Asked>,
+}
+
+impl Terms {
+    fn is_direct(&self) -> bool {
+        self.elevation.as_ref().is_some_and(|asked| asked.direct)
+    }
 }
 
 /// The text of OpenSSH's `internal-sftp` for a command that it does not run.
@@ -57,7 +66,12 @@ pub fn judge(facts: Facts, terms: &Terms) -> Verdict {
     let (outcome, fault) = conclude(&facts, terms, started, &mut warnings);
     // A text of the server may take the claim back: it accepted the command, and ran something else.
     let started = match fault {
-        Some(Fault::SftpOnly | Fault::PasswordExpired { .. }) => Started::Unknown,
+        Some(
+            Fault::SftpOnly
+            | Fault::PasswordExpired { .. }
+            | Fault::SudoPasswordRequired
+            | Fault::SudoNotPermitted { .. },
+        ) if started != Started::No => Started::Unknown,
         _ => started,
     };
     Verdict {
@@ -76,6 +90,13 @@ fn started(facts: &Facts, terms: &Terms) -> Started {
     let in_shell = !terms.shell_options.is_empty();
     if facts.refused && !facts.output && !facts.ended() {
         return Started::No;
+    }
+    if facts.dialogue.as_ref().is_some_and(|dialogue| !dialogue.open) {
+        // Nothing of ours was sent but a password, and what has the rights starts nothing without the rest.
+        return Started::No;
+    }
+    if terms.is_direct() {
+        return if facts.output || facts.ended() { Started::Yes } else { Started::Unknown };
     }
     match facts.mark {
         // It was told to go, if the word arrived; what it does shows that it did.
@@ -124,9 +145,15 @@ fn conclude(facts: &Facts, terms: &Terms, started: Started, warnings: &mut Vec<W
             return (Outcome::Unknown, Some(Fault::OutputCut { problem: reason.clone() }));
         }
     }
-    if !terms.shell_options.is_empty() && facts.mark.is_none() {
+    if let (Some(dialogue), Some(asked)) = (&facts.dialogue, &terms.elevation)
+        && !dialogue.open
+        && let Some(refused) = refusal::refusal(dialogue, asked)
+    {
+        return (Outcome::NotStarted, Some(refused));
+    }
+    if !terms.shell_options.is_empty() && facts.mark.is_none() && started == Started::No {
         return (
-            if started == Started::No { Outcome::NotStarted } else { Outcome::Unknown },
+            Outcome::NotStarted,
             Some(Fault::NoPosixShell { options: terms.shell_options.join(", "), said: said() }),
         );
     }
@@ -150,7 +177,9 @@ fn conclude(facts: &Facts, terms: &Terms, started: Started, warnings: &mut Vec<W
 
 /// We stopped it: seen to end, with both streams, or not.
 fn stopped(facts: &Facts, cause: &StopCause, started: Started) -> (Outcome, Option<Fault>) {
-    let confirmed = facts.ended() && facts.drained();
+    // The end of the program that gave the rights says nothing of what it started.
+    let gone = facts.dialogue.is_none() || facts.group_gone;
+    let confirmed = facts.ended() && facts.drained() && gone;
     let outcome = match (started, confirmed) {
         (Started::No, _) => Outcome::NotStarted,
         (_, true) => Outcome::Stopped,
@@ -174,6 +203,9 @@ fn refused_in_text(facts: &Facts, terms: &Terms) -> Option<Fault> {
     let says = |opening: &[u8], text: &[u8]| opening.windows(text.len()).any(|window| window == text);
     if facts.exit_status != Some(1) {
         return None;
+    }
+    if terms.is_direct() && facts.stdout_opening.bytes().is_empty() {
+        return refusal::claimed(facts.stderr_opening.bytes());
     }
     if facts.stdout_opening.bytes().starts_with(SFTP_ONLY) {
         return Some(Fault::SftpOnly);

@@ -119,6 +119,15 @@ fn schemas_and_tables_are_json() {
     for tool in tools.as_array().unwrap() {
         assert_eq!(keys(tool), ["name", "description", "input_schema"]);
         let validator = jsonschema::validator_for(&tool["input_schema"]).unwrap();
+        if tool["name"] == "ssh_scp" {
+            assert!(validator.is_valid(&serde_json::json!({"paths": ["a", "h:b"], "mode": "0644", "recursive": true})));
+            for wrong in
+                [r#"{"paths": ["a"]}"#, r#"{"paths": ["a", "h:b"], "mode": "1777"}"#, r#"{"destination": "h"}"#]
+            {
+                assert!(!validator.is_valid(&serde_json::from_str(wrong).unwrap()), "{wrong}");
+            }
+            continue;
+        }
         if tool["name"] == "ssh_check" {
             assert!(validator.is_valid(&serde_json::json!({"destination": "h", "offline": true})));
             assert!(!validator.is_valid(&serde_json::json!({"destination": "h", "command": "x"})));

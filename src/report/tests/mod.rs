@@ -1,7 +1,9 @@
 //! A run in miniature: chunks in, what is said out.
 
+mod copies;
 mod envelope;
 mod forms;
+mod keyed;
 mod streams;
 
 use std::fs;
@@ -32,6 +34,7 @@ fn options(mode: OutputMode) -> OutputOptions {
         base64: false,
         stdout_file: None,
         remote_exit: mode == OutputMode::Raw,
+        bar: false,
     }
 }
 

@@ -1,32 +1,12 @@
 //! Patterns of `ssh_config(5)`, PATTERNS: `*`, `?`, and lists of them with `!`.
 
+use crate::wildcard::fits_by;
+
 /// Whether the whole text fits: `*` is anything, `?` any one character (match.c `match_pattern`).
 pub(in crate::target) fn fits(text: &str, pattern: &str) -> bool {
     let one = |c, pattern: &[char]| pattern.first().filter(|want| **want == '?' || **want == c).map(|_| 1);
     let (text, pattern): (Vec<char>, Vec<char>) = (text.chars().collect(), pattern.chars().collect());
     fits_by(one, &text, &pattern)
-}
-
-/// The same for any notion of what stands for one character: `one` says how much of the pattern does. No more than
-/// text times pattern steps, however many stars there are.
-pub(super) fn fits_by(one: impl Fn(char, &[char]) -> Option<usize>, text: &[char], pattern: &[char]) -> bool {
-    let (mut at, mut want) = (0, 0);
-    // Where to go on when it does not fit: behind the last `*`, with one more character given to it.
-    let mut again = None;
-    while at < text.len() {
-        if pattern.get(want) == Some(&'*') {
-            want += 1;
-            again = Some((at, want));
-        } else if let Some(width) = one(text[at], &pattern[want..]) {
-            (at, want) = (at + 1, want + width);
-        } else if let Some((from, after)) = again {
-            again = Some((from + 1, after));
-            (at, want) = (from + 1, after);
-        } else {
-            return false;
-        }
-    }
-    pattern[want..].iter().all(|c| *c == '*')
 }
 
 /// A comma-separated list: one has to fit, and none of those with `!` may (match.c `match_pattern_list`).

@@ -65,10 +65,20 @@ impl Account {
 
     /// An account of its own, for a test that spoils it.
     pub fn spoilt(name: &str) -> Option<Self> {
+        Self::spoilt_with(name, "/bin/sh")
+    }
+
+    /// The same with this login shell.
+    pub fn spoilt_with(name: &str, shell: &str) -> Option<Self> {
         if needs::no_root() {
             return None;
         }
-        Some(Self::made(&format!("{PREFIX}-{name}"), "/bin/sh"))
+        Some(Self::made(&format!("{PREFIX}-{name}"), shell))
+    }
+
+    /// Its password; only where we made it.
+    pub fn password(&self) -> &str {
+        self.password.as_deref().unwrap()
     }
 
     /// Gives a file or directory to this account.

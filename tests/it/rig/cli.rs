@@ -29,7 +29,8 @@ pub enum Stdin {
     File(PathBuf),
 }
 
-/// One command line. `DEST` in it stands for the usual connection options and the destination, `OPTIONS` for the options alone.
+/// One command line. `DEST` in it stands for the usual connection options and the destination, `OPTIONS` for the options alone, and
+/// `DEST:path` for a path there, with the options before the first of them.
 pub struct Cli {
     line: String,
     user: String,
@@ -162,6 +163,7 @@ impl Cli {
     /// The words of the line, with `DEST` and `OPTIONS` spelled out.
     fn words(&self) -> Vec<OsString> {
         let mut words = Vec::new();
+        let mut reached = false;
         for word in shlex::split(&self.line).unwrap_or_else(|| panic!("unbalanced quotes: {}", self.line)) {
             match &*word {
                 "OPTIONS" => words.extend(self.options()),
@@ -169,6 +171,13 @@ impl Cli {
                     words.extend(self.options());
                     words.extend(["-p".into(), self.port.to_string().into()]);
                     words.push(format!("{}@{}", self.user, self.host).into());
+                }
+                path if path.starts_with("DEST:") => {
+                    if !std::mem::replace(&mut reached, true) {
+                        words.extend(self.options());
+                        words.extend(["-p".into(), self.port.to_string().into()]);
+                    }
+                    words.push(format!("{}@{}:{}", self.user, self.host, &path["DEST:".len()..]).into());
                 }
                 _ => words.push(word.into()),
             }

@@ -101,6 +101,7 @@ impl Envelope {
         envelope.check_fields(context);
         envelope.check_verdict(i64::from(exit), context);
         envelope.check_error(context);
+        envelope.check_transfer(context);
         envelope
     }
 
@@ -152,6 +153,9 @@ impl Envelope {
         assert!((self["outcome"] == "succeeded") == ok || exit == 141, "succeeded is ok: {context}");
         if self["command"] == "check" {
             assert_eq!(self["started"], "no", "it starts nothing: {context}");
+        } else if self["command"] == "scp" && ok && self["started"] == "no" {
+            // Everything was there already.
+            assert_eq!(self["transfer"]["files"], 0, "files arrived: {context}");
         } else {
             assert_eq!(self["outcome"] == "not_started", self["started"] == "no", "not_started is no: {context}");
         }
@@ -162,8 +166,10 @@ impl Envelope {
             }
             "yes" => {}
             "unknown" => {
-                // Of these two the output is the server's: it accepted the command, and said that it does not run it.
-                let servers = ["sftp_only", "password_expired"].contains(&self.error_code());
+                // Of these the output is the server's, or sudo's where it starts the command itself: it was told to run the command,
+                // and says that it does not.
+                let servers = ["sftp_only", "password_expired", "sudo_password_required", "sudo_not_permitted"]
+                    .contains(&self.error_code());
                 assert!(servers || self.said_nothing(), "output means that it started: {context}");
             }
             other => panic!("started is {other}: {context}"),
@@ -198,6 +204,51 @@ impl Envelope {
                 let given = (&self["exit_code"], &error["class"], &self["started"]);
                 assert!(*given.0 == exit && given.1 == class && given.2 == started, "{given:?}: {context}");
             }
+        }
+    }
+
+    /// What is said of a copy agrees with itself.
+    fn check_transfer(&self, context: &str) {
+        let transfer = &self["transfer"];
+        if self["command"] != "scp" {
+            assert!(transfer.is_null(), "only a copy transfers: {context}");
+            return;
+        }
+        for field in ["stdout", "stderr", "streams", "remote_exit", "remote_signal"] {
+            assert!(self[field].is_null(), "a copy has no {field}: {context}");
+        }
+        if transfer.is_null() {
+            assert!(self["exit_code"] != 0 && self.error_code() != "partial_transfer", "no report: {context}");
+            return;
+        }
+        let names: Vec<&str> = transfer.as_object().unwrap().keys().map(String::as_str).collect();
+        let fields = ["direction", "protocol", "root", "files", "bytes", "skipped", "entries", "omitted_entries"];
+        assert_eq!(names, fields, "{context}");
+        let number = |value: &Value| value.as_u64().unwrap_or_else(|| panic!("no number: {context}"));
+        let entries = transfer["entries"].as_array().unwrap();
+        let plain =
+            |entry: &Value| ["copied", "resumed", "created", "linked"].contains(&entry["action"].as_str().unwrap());
+        assert!(entries.is_sorted_by_key(plain), "those that were not plainly copied come first: {context}");
+        let missing = |entry: &&Value| !plain(entry) && entry["action"] != "left" && entry["reason"] != "exists";
+        let listed = entries.iter().filter(missing).count() as u64;
+        let skipped = number(&transfer["skipped"]);
+        let omitted = number(&transfer["omitted_entries"]);
+        assert!(listed <= skipped && skipped <= listed + omitted, "{listed} of {skipped} are listed: {context}");
+        for entry in entries {
+            assert_eq!(entry["reason"].is_string(), !plain(entry), "a reason where it is not plain: {context}");
+            let path = entry["path"].as_str().unwrap();
+            let stays_below = !path.starts_with('/') && path.split('/').all(|part| part != "..");
+            assert!(stays_below || entry["action"] == "left" || entry["action"] == "refused", "{path}: {context}");
+        }
+        if self["ok"] == true {
+            assert!(skipped == 0 && transfer["protocol"].is_string(), "a whole copy: {context}");
+        }
+        if self.error_code() == "partial_transfer" {
+            let given = (&self["exit_code"], &self["outcome"], &self["retryable"]);
+            assert!(skipped > 0 && *given.0 == 1 && given.1 == "failed", "{given:?}: {context}");
+        }
+        if number(&transfer["files"]) > 0 && transfer["direction"] == "upload" {
+            assert_eq!(self["started"], "yes", "files arrived: {context}");
         }
     }
 

@@ -8,11 +8,12 @@ mod fake;
 mod fake_ssh;
 mod keys;
 pub mod needs;
-mod proc;
+pub mod proc;
 mod proxy;
 mod scratch;
 mod servers;
 mod sshd;
+mod sudoers;
 pub mod wait;
 
 pub use account::Account;
@@ -25,3 +26,4 @@ pub use proxy::{FaultProxy, Mode, Way};
 pub use scratch::{Scratch, numbers, random_hex};
 pub use servers::{Dropbear, Tinysshd};
 pub use sshd::{Sshd, certify_host};
+pub use sudoers::Sudoers;

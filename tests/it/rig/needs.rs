@@ -12,13 +12,22 @@ pub fn is_root() -> bool {
 /// Says that a test is skipped, and why. Always true, so that a test reads `if needs::skip(…) { return; }`.
 pub fn skip(why: &str) -> bool {
     assert!(std::env::var_os("SSH_CLI_TESTS_REQUIRE_ALL").is_none(), "cannot run here: {why}");
+    say_skipped(why);
+    true
+}
+
+/// The same where most systems do not have it at all: never a failure.
+pub fn skip_rarity(why: &str) {
+    say_skipped(why);
+}
+
+fn say_skipped(why: &str) {
     let line = format!("SKIPPED ({why}): {}\n", std::thread::current().name().unwrap_or("a test"));
     // Not by `eprint!`, which the test harness keeps to itself; and to `tests/run`, which repeats it at the end.
     let _ = std::io::stderr().write_all(line.as_bytes());
     if let Some(list) = std::env::var_os("SSH_CLI_TESTS_SKIPPED") {
         let _ = OpenOptions::new().append(true).open(list).and_then(|mut list| list.write_all(line.as_bytes()));
     }
-    true
 }
 
 /// True (and said aloud) where the test needs root and we are not.

@@ -35,6 +35,30 @@ pub fn command_lines(marker: &str) -> Vec<(i32, String)> {
     pids().into_iter().filter(of_ours).filter_map(|pid| Some((pid, command_line(pid)?))).collect()
 }
 
+/// Whether anything runs with this in its command line, as anybody.
+pub fn anything_runs(part: &str) -> bool {
+    !pids_of(part).is_empty()
+}
+
+/// The processes with this in their command line, as anybody.
+pub fn pids_of(part: &str) -> Vec<i32> {
+    pids()
+        .into_iter()
+        .filter(|pid| command_line(*pid).is_some_and(|line| line.contains(part) && !line.contains("ssh-cli")))
+        .collect()
+}
+
+/// The command lines of all that have this in their arguments or in their environment, as anybody; we must be root to see all.
+pub fn whoever_shows(part: &str) -> Vec<String> {
+    let shows = |pid: &i32| {
+        ["cmdline", "environ"].iter().any(|file| {
+            let bytes = fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+            bytes.windows(part.len()).any(|window| window == part.as_bytes())
+        })
+    };
+    pids().into_iter().filter(shows).filter_map(command_line).collect()
+}
+
 /// The children of a process, their children, and so on.
 pub fn descendants(root: i32) -> Vec<i32> {
     let parents: Vec<(i32, i32)> =

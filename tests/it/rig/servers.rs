@@ -29,6 +29,22 @@ impl Dropbear {
         if needs::no_root() || needs::no_program("dropbear") {
             return None;
         }
+        Some(Self::begin(host_key, &Command::new(needs::program("dropbear")?)))
+    }
+
+    /// The same with nothing where its SFTP server should be: in a mount namespace of its own.
+    pub fn without_sftp(host_key: &str) -> Option<Self> {
+        if needs::no_root() || needs::no_program("dropbear") || needs::no_program("unshare") {
+            return None;
+        }
+        let mut command = Command::new("unshare");
+        let hidden = "for f in /usr/lib/sftp-server /usr/lib/openssh/sftp-server /usr/libexec/sftp-server; do \
+                      [ ! -e $f ] || mount --bind /dev/null $f; done; exec \"$0\" \"$@\"";
+        command.args(["-m", "sh", "-c", hidden]).arg(needs::program("dropbear")?);
+        Some(Self::begin(host_key, &command))
+    }
+
+    fn begin(host_key: &str, dropbear: &Command) -> Self {
         let scratch = Scratch::new();
         let key = scratch.join("host");
         let said = tool("dropbearkey", &["-t", host_key, "-f", key.to_str().unwrap()]);
@@ -36,7 +52,9 @@ impl Dropbear {
         let host_line = public.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
         for _ in 0..5 {
             let port = free_port();
-            let mut child = Command::new(needs::program("dropbear").unwrap())
+            let mut command = Command::new(dropbear.get_program());
+            let mut child = command
+                .args(dropbear.get_args())
                 .args(["-F", "-E", "-m", "-p", &format!("127.0.0.1:{port}"), "-P"])
                 .arg(scratch.join("pid"))
                 .arg("-r")
@@ -48,7 +66,7 @@ impl Dropbear {
                 .unwrap();
             let up = wait::eventually(Duration::from_secs(10), || child.try_wait().unwrap().is_some() || greets(port));
             if up && child.try_wait().unwrap().is_none() {
-                return Some(Self { child, port, account: Account::shared(), host_line, _scratch: scratch });
+                return Self { child, port, account: Account::shared(), host_line, _scratch: scratch };
             }
             let _ = child.kill();
             let _ = child.wait();

@@ -1,0 +1,78 @@
+//! A long way on loopback: what comes in goes out later by a fixed time, at any throughput.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::{Timespec, poll};
+
+use crate::Fallible;
+
+/// What one read takes: as much as a socket may hold.
+const CHUNK: usize = 256 * 1024;
+/// Chunks on their way: 2 GiB/s for 250 ms, and a bound where the far end does not read.
+const ON_THEIR_WAY: usize = 2048;
+
+/// Lives as long as the process: its threads end with their connections.
+pub struct DelayProxy {
+    pub port: u16,
+}
+
+impl DelayProxy {
+    /// Before this port of loopback, `one_way` late in each direction.
+    pub fn start(target: u16, one_way: Duration) -> Fallible<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let port = listener.local_addr()?.port();
+        thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                if let Ok(server) = TcpStream::connect(("127.0.0.1", target)) {
+                    // A connection that cannot be carried shows itself at both ends.
+                    let _ = carry(&client, &server, one_way);
+                }
+            }
+        });
+        Ok(Self { port })
+    }
+}
+
+fn carry(client: &TcpStream, server: &TcpStream, one_way: Duration) -> std::io::Result<()> {
+    client.set_nodelay(true)?;
+    server.set_nodelay(true)?;
+    for (from, to) in [(client, server), (server, client)] {
+        let (from, to) = (from.try_clone()?, to.try_clone()?);
+        let (sender, receiver) = sync_channel(ON_THEIR_WAY);
+        thread::spawn(move || take(from, &sender, one_way));
+        thread::spawn(move || give(to, &receiver));
+    }
+    Ok(())
+}
+
+/// Notes when each piece is due.
+fn take(mut from: TcpStream, due: &SyncSender<(Instant, Vec<u8>)>, one_way: Duration) {
+    let mut buffer = vec![0; CHUNK];
+    while let Ok(n @ 1..) = from.read(&mut buffer) {
+        if due.send((Instant::now() + one_way, buffer[..n].to_vec())).is_err() {
+            return;
+        }
+    }
+}
+
+fn give(mut to: TcpStream, due: &Receiver<(Instant, Vec<u8>)>) {
+    for (at, piece) in due {
+        wait_until(at);
+        if to.write_all(&piece).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(Shutdown::Write);
+}
+
+/// To the microsecond, where a timer can: a wait for nothing, with a limit.
+fn wait_until(at: Instant) {
+    while let Some(left) = at.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
+        let Ok(limit) = Timespec::try_from(left) else { return };
+        let _ = poll(&mut [], Some(&limit));
+    }
+}

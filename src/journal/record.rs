@@ -1,0 +1,188 @@
+//! The records, as they are stored. Each has a version; within one, fields are only ever added.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::effect::Effect;
+use crate::model::moment::Moment;
+use crate::model::operation::{
+    AttemptId, Fingerprint, Generation, HostIdentity, OperationId, Origin, Reason, SequenceNumber,
+};
+
+/// The version of the records that are written here. A newer one may be read, and is never added to.
+pub(super) const SCHEMA_VERSION: u32 = 1;
+
+/// Something that is known about an operation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(super) enum Record {
+    /// It is meant. On disk before anything is contacted.
+    Intent(Intent),
+    /// It is about to be sent. On disk before the word that starts it leaves.
+    Dispatched(Dispatched),
+    /// The host said whose attempt it took.
+    Started(Started),
+    /// It is over. Never changed.
+    Completed(Completed),
+    /// The host was told that its outcome is kept here.
+    Acked(Acked),
+    /// A person has to decide.
+    NeedsReconciliation(NeedsReconciliation),
+    /// A person decided.
+    Resolved(Resolved),
+}
+
+impl Record {
+    pub(super) const fn kind(&self) -> &'static str {
+        match self {
+            Self::Intent(_) => "intent",
+            Self::Dispatched(_) => "dispatched",
+            Self::Started(_) => "started",
+            Self::Completed(_) => "completed",
+            Self::Acked(_) => "acked",
+            Self::NeedsReconciliation(_) => "needs_reconciliation",
+            Self::Resolved(_) => "resolved",
+        }
+    }
+
+    pub(super) const fn generation(&self) -> Generation {
+        match self {
+            Self::Intent(record) => record.generation,
+            Self::Dispatched(record) => record.generation,
+            Self::Started(record) => record.generation,
+            Self::Completed(record) => record.generation,
+            Self::Acked(record) => record.generation,
+            Self::NeedsReconciliation(record) => record.generation,
+            Self::Resolved(record) => record.generation,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Intent {
+    pub(super) generation: Generation,
+    pub(super) fingerprint: Fingerprint,
+    pub(super) effect: Effect,
+    /// Of the command, for people; cut.
+    pub(super) command: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Dispatched {
+    pub(super) generation: Generation,
+    pub(super) attempt: AttemptId,
+    pub(super) host: HostIdentity,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Started {
+    pub(super) generation: Generation,
+    /// Whose attempt has the gate.
+    pub(super) attempt: AttemptId,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Completed {
+    pub(super) generation: Generation,
+    pub(super) output: Value,
+    pub(super) origin: Origin,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Acked {
+    pub(super) generation: Generation,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct NeedsReconciliation {
+    pub(super) generation: Generation,
+    pub(super) reason: Reason,
+    /// A snapshot.
+    pub(super) evidence: Value,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Resolved {
+    pub(super) generation: Generation,
+    pub(super) verdict: Verdict,
+    pub(super) note: Option<String>,
+}
+
+/// What a person decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It was done: its completion follows.
+    Done,
+    /// It was not done, and can start no more: the next generation may.
+    NotDone,
+    /// The key is retired. Nothing is claimed of what happened.
+    Abandoned,
+}
+
+/// A record with its place in the log.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Event {
+    pub(super) seq: SequenceNumber,
+    pub(super) at: Moment,
+    pub(super) record: Record,
+}
+
+/// A step that is ready to be committed: [`super::Journal::commit`] puts it on disk.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Emitted {
+    pub(super) operation: OperationId,
+    pub(super) records: Vec<Record>,
+}
+
+impl Emitted {
+    /// The operation that it is about.
+    pub const fn operation(&self) -> &OperationId {
+        &self.operation
+    }
+
+    /// What it records, in order: `intent`, `dispatched`, `started`, `completed`, `acked`, `needs_reconciliation`, `resolved`.
+    pub fn kinds(&self) -> impl Iterator<Item = &'static str> {
+        self.records.iter().map(Record::kind)
+    }
+}
+
+/// The outcome of a command, as a completion records it. The bytes of its streams are files of their own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Completion {
+    /// The remote exit status; none where it was ended by a signal, or where it was lost.
+    pub remote_exit: Option<u32>,
+    /// The signal that ended it, without `SIG`.
+    pub remote_signal: Option<String>,
+    /// False: the end was seen, and how it ended was not.
+    pub remote_exit_known: bool,
+    /// What the receipt says beside it: `cancel`, `timeout`, `truncated`, `operator`.
+    pub flags: Vec<String>,
+    /// Standard output.
+    pub stdout: StreamDigest,
+    /// Standard error.
+    pub stderr: StreamDigest,
+}
+
+/// One stream of a completed command.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamDigest {
+    /// How many bytes it had.
+    pub bytes: u64,
+    /// SHA-256 over them, in hex; none where they were not fetched.
+    pub sha256: Option<String>,
+    /// The file that holds them, below the state directory; none where there is none.
+    pub spool: Option<String>,
+}
+
+impl Completion {
+    /// As [`super::ToolCallPermit::record`] takes it.
+    pub fn to_output(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    /// From a recorded completion. An error says that it is none: another version may have written it.
+    pub fn from_output(output: &Value) -> Result<Self, serde_json::Error> {
+        Self::deserialize(output)
+    }
+}
