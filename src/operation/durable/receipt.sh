@@ -47,9 +47,14 @@ nap() {
 # ---- registers ----
 rget() { # PATH: its value in _v
 	_v=
-	[ -h "$1" ] || return 1
-	_v=$(ls -dln "$1" 2>/dev/null)
-	case $_v in *' -> 1:'*) _v=${_v##*' -> 1:'} ;; *) _v=; return 1 ;; esac
+	while [ -h "$1" ]; do
+		_v=$(ls -dln "$1" 2>/dev/null)
+		case $_v in *' -> 1:'*) _v=${_v##*' -> 1:'}; return 0 ;; esac
+		# It is there, so it can be read: where no process could be made for that, a little later.
+		nap 0.1
+	done
+	_v=
+	return 1
 }
 rset() { # PATH VALUE: true when it holds this value now, whoever made it
 	[ -h "$1" ] || ln -s "1:$2" "$1" 2>/dev/null
@@ -318,7 +323,7 @@ ticker() { # PID START DEADLINE: heartbeat, deadline, cap, cancellation; as long
 		[ -n "$_at" ] || { look "$_gen0"; meta; [ "$_at" = "$_me" ] || exit 0; }
 		if [ -n "$_end" ] && [ "$_now" -ge "$_end" ] && ! [ -h "$_k/done" ]; then
 			_end=
-			ln -s 1 "$_a/deadline" 2>/dev/null
+			ln -s 1:1 "$_a/deadline" 2>/dev/null
 			stop
 		fi
 		[ -h "$_a/cancel" ] && ! [ -h "$_a/stopping" ] && stop
@@ -391,12 +396,18 @@ sup() { # GEN ATTEMPT FP DEADLINE MODE
 	meta
 	pstart $$
 	printf '%s:%s:%s:%s:%s\n' "$_node" "$_bid" "$_ns" "$$" "$_ps" 2>/dev/null >"$_a/sup"
+	_w=1
 	if [ -s "$_a/sup" ]; then
 		ticker "$$" "$_ps" "$4" &
 		_tick=$!
 		# In the foreground: what is started behind an `&` ignores SIGINT, and so would all its children.
 		sh -c "$_role" "ssh-cli $_kh" wrap "$@"
+		_w=$?
 	fi
+	# A wrapper that was killed may have left one behind who is about to take the gate: either he has it, or nobody ever gets it.
+	while [ "$_w" -gt 128 ] && ! [ -h "$_k/gate" ] && [ -d "$_k" ]; do
+		ln -s 1:FENCED:broken "$_k/gate" 2>/dev/null || nap 1
+	done
 	look "$1"
 	if [ -z "$_gate" ] || [ "$_at" != "$_me" ]; then
 		# Whoever could have taken the gate for us has ended. The launcher takes the spool away when it has read why.
@@ -703,7 +714,7 @@ wait_for_gate() { # somebody's; or a word of our supervisor that ours will never
 		_i=$((_i + 1))
 		if [ "$_i" -gt 1200 ]; then
 			# Where nobody has started it by now, nobody shall.
-			ln -s 1:FENCED:slow "$_k/gate" 2>/dev/null
+			ln -s 1:FENCED:broken "$_k/gate" 2>/dev/null
 			[ -h "$_k/gate" ] || { say UNSETTLED "$_gen"; exit 0; }
 			break
 		fi
