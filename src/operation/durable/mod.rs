@@ -49,7 +49,7 @@
 //! |---|---|
 //! | `HELLO 1 rootid node boot ns uid root .` | ready; 1 is the version, `root` may hold blanks. Then one STATE of the generation that the prologue named, unless it was 0 |
 //! | `NOROOT unsupported\|unwritable why .` | instead of HELLO: nothing can be kept here. Nothing was started, and nothing will be |
-//! | `STATE gen name attempt fp rc out err flags why settled ack .` | `name` is `none running orphan dead foreign done fenced`; `why` is the fence's, `cancel resolve slow`; `settled` is `notdone` or `done-STATUS`, `ack` 0 or 1 |
+//! | `STATE gen name attempt fp rc out err flags why settled ack .` | `name` is `none running orphan dead foreign done fenced`; `why` is the fence's, `cancel resolve broken`; `settled` is `notdone` or `done-STATUS`, `ack` 0 or 1 |
 //! | `STARTED gen attempt isolation signals detach .` | to GO: it is ours, and it runs |
 //! | `EXISTS gen attempt .` | to GO: somebody's with the same fingerprint; we follow that |
 //! | `MISMATCH gen attempt fp .` | to GO: the key's gate has another fingerprint |

@@ -18,6 +18,10 @@
 # too. Who has made it is told by reading it back, never by ln's word.
 #
 # No line may depend on its indentation, nor on a comment: the client strips both.
+#
+# shellcheck shell=sh
+# The prologue's names are set elsewhere; a FIFO is opened for reading and writing in one line.
+# shellcheck disable=SC2154,SC2094
 
 _nl='
 '
@@ -43,13 +47,18 @@ nap() {
 # ---- registers ----
 rget() { # PATH: its value in _v
 	_v=
-	[ -h "$1" ] || return 1
-	_v=$(ls -dln "$1" 2>/dev/null)
-	case $_v in *' -> 1:'*) _v=${_v##*' -> 1:'} ;; *) _v=; return 1 ;; esac
+	while [ -h "$1" ]; do
+		_v=$(ls -dln "$1" 2>/dev/null)
+		case $_v in *' -> 1:'*) _v=${_v##*' -> 1:'}; return 0 ;; esac
+		# It is there, so it can be read: where no process could be made for that, a little later.
+		nap 0.1
+	done
+	_v=
+	return 1
 }
 rset() { # PATH VALUE: true when it holds this value now, whoever made it
 	[ -h "$1" ] || ln -s "1:$2" "$1" 2>/dev/null
-	rget "$1" && [ "x$_v" = "x$2" ]
+	rget "$1" && [ "$_v" = "$2" ]
 }
 
 # ---- processes ----
@@ -193,13 +202,14 @@ wrap() { # GEN ATTEMPT FP DEADLINE MODE
 	# here, none can wait for another.
 	(cd "$_a" && mkfifo o e) 2>/dev/null || exit 1
 	exec 5<>"$_a/o" 7>"$_a/o" 8<"$_a/o" 5>&-
-	cat <&8 2>/dev/null >"$_a/out" 7>&- 8<&- &
+	# By `exec`: yash would keep copies of what it closes for a command.
+	(exec cat <&8 2>/dev/null >"$_a/out" 7>&- 8<&-) &
 	_c1=$!
 	exec 8<&- 5<>"$_a/e" 9>"$_a/e" 8<"$_a/e" 5>&-
-	cat <&8 2>/dev/null >"$_a/err" 7>&- 9>&- 8<&- &
+	(exec cat <&8 2>/dev/null >"$_a/err" 7>&- 9>&- 8<&-) &
 	_c2=$!
 	exec 8<&-
-	rm -f "$_a/o" "$_a/e" 7>&- 9>&- &
+	(exec rm -f "$_a/o" "$_a/e" 7>&- 9>&-) &
 	pstart "$_c1"
 	_v=$_ps
 	pstart "$_c2"
@@ -313,7 +323,7 @@ ticker() { # PID START DEADLINE: heartbeat, deadline, cap, cancellation; as long
 		[ -n "$_at" ] || { look "$_gen0"; meta; [ "$_at" = "$_me" ] || exit 0; }
 		if [ -n "$_end" ] && [ "$_now" -ge "$_end" ] && ! [ -h "$_k/done" ]; then
 			_end=
-			ln -s 1 "$_a/deadline" 2>/dev/null
+			ln -s 1:1 "$_a/deadline" 2>/dev/null
 			stop
 		fi
 		[ -h "$_a/cancel" ] && ! [ -h "$_a/stopping" ] && stop
@@ -386,12 +396,18 @@ sup() { # GEN ATTEMPT FP DEADLINE MODE
 	meta
 	pstart $$
 	printf '%s:%s:%s:%s:%s\n' "$_node" "$_bid" "$_ns" "$$" "$_ps" 2>/dev/null >"$_a/sup"
+	_w=1
 	if [ -s "$_a/sup" ]; then
 		ticker "$$" "$_ps" "$4" &
 		_tick=$!
 		# In the foreground: what is started behind an `&` ignores SIGINT, and so would all its children.
 		sh -c "$_role" "ssh-cli $_kh" wrap "$@"
+		_w=$?
 	fi
+	# A wrapper that was killed may have left one behind who is about to take the gate: either he has it, or nobody ever gets it.
+	while [ "$_w" -gt 128 ] && ! [ -h "$_k/gate" ] && [ -d "$_k" ]; do
+		ln -s 1:FENCED:broken "$_k/gate" 2>/dev/null || nap 1
+	done
 	look "$1"
 	if [ -z "$_gate" ] || [ "$_at" != "$_me" ]; then
 		# Whoever could have taken the gate for us has ended. The launcher takes the spool away when it has read why.
@@ -452,7 +468,7 @@ whoami_and_where() {
 		[ -n "$_v" ] || _v=$$$(date +%s)
 		ln -s "1:$_v" "$_d/id" 2>/dev/null
 		rget "$_d/id" || {
-			: 2>/dev/null >"$_d/probe.$$" || refuse unwritable root
+			true 2>/dev/null >"$_d/probe.$$" || refuse unwritable root
 			rm -f "$_d/probe.$$"
 			refuse unsupported symlink
 		}
@@ -549,13 +565,13 @@ judge() { # GEN: registers, and what they and the processes say, in _st
 	look "$1"
 	_st=none
 	[ -n "$_gate" ] || return 0
-	_st=done
+	_st='done'
 	[ -z "$_done" ] || return 0
 	_st=fenced
 	[ -z "$_why" ] || return 0
 	alive
 	# It may have been published between the two looks.
-	rget "$_k/done" && _done=$_v _st=done
+	rget "$_k/done" && _done=$_v _st='done'
 	return 0
 }
 ended() { # the parts of `done`, and whether the bytes are still there
@@ -634,7 +650,8 @@ take() { # LENGTH: so many bytes from the client, in _text; it may hold secrets,
 	done
 }
 receive() { # FILE LENGTH: takes so many bytes from the client and no byte more
-	: 2>/dev/null >"$1" || return 2
+	# Not by `:`, whose failing redirection would be the end of us.
+	true 2>/dev/null >"$1" || return 2
 	_h=0
 	while [ "$_h" -lt "$2" ]; do
 		_b=$(($2 - _h))
@@ -697,7 +714,7 @@ wait_for_gate() { # somebody's; or a word of our supervisor that ours will never
 		_i=$((_i + 1))
 		if [ "$_i" -gt 1200 ]; then
 			# Where nobody has started it by now, nobody shall.
-			ln -s 1:FENCED:slow "$_k/gate" 2>/dev/null
+			ln -s 1:FENCED:broken "$_k/gate" 2>/dev/null
 			[ -h "$_k/gate" ] || { say UNSETTLED "$_gen"; exit 0; }
 			break
 		fi
@@ -819,7 +836,7 @@ go() { # GEN ATTEMPT FP DEADLINE GRACE CAP MODE TEXT CRC SCRIPT CRC INPUT CRC .
 		part in "${12}" "${13}"
 		# Cut in blocks of 64 KiB.
 		_cap=$(($6 / 65536 * 65536))
-		{ printf '%s:%s:%s\n' "$_cap" "$5" "$_iso" >"$_mine/meta" && : >"$_mine/out" && : >"$_mine/err"; } 2>/dev/null
+		{ printf '%s:%s:%s\n' "$_cap" "$5" "$_iso" >"$_mine/meta" && true >"$_mine/out" && true >"$_mine/err"; } 2>/dev/null
 		if ! [ -s "$_mine/meta" ] || ! [ -f "$_mine/err" ]; then not_started REFUSED nospace; fi
 		spawn sup "$1" "$2" "$3" "$4" "$7"
 		_text=
@@ -880,7 +897,7 @@ cancel() { # GEN GRACE
 }
 acknowledge() { # GEN: the client has it; the registers stay, and both streams for another day
 	judge "$1"
-	if [ "$_st" = done ] && rset "$_k/ack" 1; then
+	if [ "$_st" = "done" ] && rset "$_k/ack" 1; then
 		rm -f "$_a/script" "$_a/in"
 		say ACKED "$1"
 	else

@@ -148,10 +148,8 @@ fn kill_scenario(seed: u64) {
         },
     }
     // Everybody who asks gets the same.
-    for _ in 0..2 {
-        let again = host.attach(&job.key, 1);
-        assert_eq!((&again.out, &again.err, again.said.last()), (&told.out, &told.err, told.said.last()), "{}", case());
-    }
+    let again = host.attach(&job.key, 1);
+    assert_eq!((&again.out, &again.err, again.said.last()), (&told.out, &told.err, told.said.last()), "{}", case());
     drop(calls);
     all_gone(&job.key, seed);
     assert!(starts(&ledger) <= 1, "{}: later", case());
@@ -159,7 +157,7 @@ fn kill_scenario(seed: u64) {
 
 macro_rules! quarters {
     ($($test:ident: $from:literal),*) => {
-        $(#[test] fn $test() { seeds($from, 30).for_each(kill_scenario); })*
+        $(#[test] fn $test() { seeds($from, 25).for_each(kill_scenario); })*
     };
 }
 
@@ -330,7 +328,7 @@ fn a_full_disk_before_the_gate_starts_nothing() {
         skip("needs root");
         return;
     }
-    for (bytes, inodes) in [(0, 100), (1, 100), (2, 100), (3, 100), (20, 100), (20, 14), (20, 16), (20, 18), (20, 20)] {
+    for (bytes, inodes) in [(0, 100), (1, 100), (2, 100), (3, 100), (20, 100), (20, 14), (20, 18)] {
         let mut host = Host::new();
         let disk = host.home.clone();
         let options = format!("size={}k,nr_inodes=200,mode=700", 4 * 24);

@@ -78,8 +78,8 @@ pub enum Fence {
     Cancelled,
     /// To make a new generation sound.
     Resolved,
-    /// Its launcher waited for 12 seconds and gave up.
-    Slow,
+    /// The launch broke off before the gate: its launcher waited in vain for 12 seconds, or its wrapper was killed.
+    Broken,
 }
 
 /// What a person has said.

@@ -140,7 +140,7 @@ fn fence(word: &str) -> Option<Fence> {
     Some(match word {
         "cancel" => Fence::Cancelled,
         "resolve" => Fence::Resolved,
-        "slow" => Fence::Slow,
+        "broken" => Fence::Broken,
         _ => return None,
     })
 }
