@@ -152,6 +152,8 @@ impl Fault {
             Self::CancelledBeforeStart => {
                 row("cancelled_before_start", Class::Cancelled, Phase::Run, Exit::Code(exit::EX_REMOTE))
             }
+            Self::OpCancelled => row("cancelled", Class::Cancelled, Phase::Run, Exit::Code(exit::EX_REMOTE)),
+            Self::OpTimeout => stopped("timeout", Some(true)),
             Self::AtHop { fault, .. } => fault.row(),
             Self::Internal { .. } => permanent("internal", Phase::Local, exit::EX_SOFTWARE),
         }

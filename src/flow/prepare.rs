@@ -133,13 +133,7 @@ pub(super) async fn prepare(
         cwd: run.cwd.as_deref().map(|cwd| cwd.to_string_lossy().into_owned()).unwrap_or_default(),
         user: target.user.clone(),
         shell_options,
-        elevation: run.elevation.as_ref().map(|elevation| Asked {
-            method: elevation.method,
-            user: elevation.user.clone(),
-            login: target.user.clone(),
-            given: elevation.password.is_some(),
-            direct: elevation.direct,
-        }),
+        elevation: run.elevation.as_ref().map(|elevation| asked(elevation, &target.user)),
     };
     let elevated = match &run.elevation {
         Some(elevation) => Some(elevated(elevation, secrets, stop_nonce).await?),
@@ -222,8 +216,23 @@ fn whole(prepared: Prepared) -> Result<Prepared, Fault> {
     Ok(prepared)
 }
 
+/// What the judgement of a refusal needs to know. `login`: the account that asks.
+pub(super) fn asked(elevation: &Elevation, login: &str) -> Asked {
+    Asked {
+        method: elevation.method,
+        user: elevation.user.clone(),
+        login: login.to_owned(),
+        given: elevation.password.is_some(),
+        direct: elevation.direct,
+    }
+}
+
 /// Reads the password; nobody is asked for one again.
-async fn elevated(elevation: &Elevation, secrets: &SecretStore, stop_nonce: &str) -> Result<Elevated, Fault> {
+pub(super) async fn elevated(
+    elevation: &Elevation,
+    secrets: &SecretStore,
+    stop_nonce: &str,
+) -> Result<Elevated, Fault> {
     let (what, prompt) = match elevation.method {
         Method::Sudo => ("--sudo-password", "password for sudo"),
         Method::Su => ("--su-password", "password for su"),
@@ -250,7 +259,7 @@ fn direct_words(command: &RemoteCommand) -> Result<Vec<OsString>, Fault> {
     }
 }
 
-fn nul(_: shlex::QuoteError) -> Fault {
+pub(super) fn nul(_: shlex::QuoteError) -> Fault {
     Fault::Usage { message: "a NUL byte cannot be part of a command or of an environment".to_owned() }
 }
 
@@ -307,6 +316,7 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Fault {
 }
 
 /// A script, read whole.
+#[derive(Debug)]
 pub(super) struct Script {
     pub(super) text: Vec<u8>,
     name: String,

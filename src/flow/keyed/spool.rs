@@ -7,17 +7,19 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 
 use crate::errors::Fault;
+use crate::journal::StreamDigest;
+use crate::model::operation::hex;
 use crate::model::sink::{Sink, Stream};
 use crate::operation::durable::cksum::Cksum;
 
 /// How much of a kept stream is told at once.
 const CHUNK_BYTES: usize = 64 * 1024;
-const DIRECTORY: &str = "ops";
+/// Where, below the state directory: beside the journal.
+const DIRECTORY: &str = "operations";
 
 /// Both streams, as they come.
 #[derive(Debug)]
@@ -33,26 +35,6 @@ struct Half {
     sum: Cksum,
     sha256: Sha256,
     bytes: u64,
-}
-
-/// Both streams, kept.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Kept {
-    pub(super) stdout: Stored,
-    pub(super) stderr: Stored,
-}
-
-/// One stream, kept.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Stored {
-    /// The name of its file in the directory of outputs; none where it is empty, or was not to be had any more.
-    pub(super) file: Option<String>,
-    /// How much the command wrote.
-    pub(super) bytes: u64,
-    /// SHA-256 of what is in the file.
-    pub(super) sha256: String,
-    /// Not all that the command wrote is there.
-    pub(super) truncated: bool,
 }
 
 impl Spool {
@@ -85,16 +67,14 @@ impl Spool {
         (self.out.bytes, self.err.bytes)
     }
 
-    /// Puts both under their names, whole on the disk. The same name may be taken by an equal one.
-    pub(super) fn keep(self, name: &str, truncated: (bool, bool)) -> Result<Kept, Fault> {
+    /// Puts both under their names, whole on the disk: standard output first. The same name may be taken by an equal one.
+    pub(super) fn keep(self, name: &str, truncated: (bool, bool)) -> Result<(StreamDigest, StreamDigest), Fault> {
         let Self { directory, out, err } = self;
-        let keep = || -> io::Result<Kept> {
-            let kept = Kept {
-                stdout: out.keep(&directory, &format!("{name}.out"), truncated.0)?,
-                stderr: err.keep(&directory, &format!("{name}.err"), truncated.1)?,
-            };
+        let keep = || -> io::Result<_> {
+            let out = out.keep(&directory, &format!("{name}.out"), truncated.0)?;
+            let err = err.keep(&directory, &format!("{name}.err"), truncated.1)?;
             File::open(&directory)?.sync_all()?;
-            Ok(kept)
+            Ok((out, err))
         };
         keep().map_err(|error| unwritable(&directory, &error))
     }
@@ -114,48 +94,65 @@ impl Half {
         Ok(())
     }
 
-    fn keep(self, directory: &Path, name: &str, truncated: bool) -> io::Result<Stored> {
+    fn keep(self, directory: &Path, name: &str, truncated: bool) -> io::Result<StreamDigest> {
         let Self { file, sha256, bytes, .. } = self;
-        let sha256 = sha256.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let sha256 = Some(hex(&sha256.finalize()));
         if bytes == 0 {
-            return Ok(Stored { file: None, bytes, sha256, truncated });
+            return Ok(StreamDigest { bytes, truncated, sha256, spool: None });
         }
         file.as_file().sync_all()?;
         file.persist(directory.join(name)).map_err(|error| error.error)?;
-        Ok(Stored { file: Some(name.to_owned()), bytes, sha256, truncated })
+        Ok(StreamDigest { bytes, truncated, sha256, spool: Some(format!("{DIRECTORY}/{name}")) })
     }
 }
 
-impl Kept {
-    /// Tells what is kept. The error of the inner result is the sink's. False: a stream is not here any more.
-    pub(super) async fn tell<S: Sink>(&self, state_dir: &Path, sink: &mut S) -> io::Result<bool> {
-        let mut whole = true;
-        for (stream, stored) in [(Stream::Stdout, &self.stdout), (Stream::Stderr, &self.stderr)] {
-            whole &= stored.tell(&state_dir.join(DIRECTORY), stream, sink).await?;
+/// Tells what is kept of both streams. The error is the sink's. False: some of it is not here any more.
+pub(super) async fn tell<S: Sink>(
+    state_dir: &Path,
+    (out, err): (&StreamDigest, &StreamDigest),
+    sink: &mut S,
+) -> io::Result<bool> {
+    let mut whole = true;
+    for (stream, kept) in [(Stream::Stdout, out), (Stream::Stderr, err)] {
+        whole &= match file_of(state_dir, kept) {
+            Some(file) => tell_file(file, stream, sink).await?,
+            None => kept.bytes == 0,
+        };
+    }
+    Ok(whole)
+}
+
+/// Removes what completions that are gone have named.
+pub(super) fn remove(state_dir: &Path, spools: &[String]) {
+    for path in spools.iter().filter_map(|spool| path_of(state_dir, spool)) {
+        if let Err(error) = fs::remove_file(&path) {
+            log::debug!("{}: {error}", path.display());
         }
-        Ok(whole)
     }
 }
 
-impl Stored {
-    async fn tell<S: Sink>(&self, directory: &Path, stream: Stream, sink: &mut S) -> io::Result<bool> {
-        let Some(name) = &self.file else { return Ok(self.bytes == 0) };
-        // It was written by us, and yet nothing leads out of the directory.
-        let Some(name) = Path::new(name).file_name() else { return Ok(false) };
-        let Ok(mut file) = File::open(directory.join(name)) else { return Ok(false) };
-        loop {
-            let mut chunk = vec![0; CHUNK_BYTES];
-            match file.read(&mut chunk) {
-                Ok(0) => return Ok(true),
-                Ok(read) => {
-                    chunk.truncate(read);
-                    sink.write(stream, Bytes::from(chunk)).await?;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => {
-                    log::warn!("kept output: {error}");
-                    return Ok(false);
-                }
+/// The name was written by us, and yet nothing leads out of the directory.
+fn path_of(state_dir: &Path, spool: &str) -> Option<PathBuf> {
+    Some(state_dir.join(DIRECTORY).join(Path::new(spool).file_name()?))
+}
+
+fn file_of(state_dir: &Path, kept: &StreamDigest) -> Option<File> {
+    File::open(path_of(state_dir, kept.spool.as_deref()?)?).ok()
+}
+
+async fn tell_file<S: Sink>(mut file: File, stream: Stream, sink: &mut S) -> io::Result<bool> {
+    loop {
+        let mut chunk = vec![0; CHUNK_BYTES];
+        match file.read(&mut chunk) {
+            Ok(0) => return Ok(true),
+            Ok(read) => {
+                chunk.truncate(read);
+                sink.write(stream, Bytes::from(chunk)).await?;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                log::warn!("kept output: {error}");
+                return Ok(false);
             }
         }
     }
@@ -189,16 +186,17 @@ mod tests {
         spool.write(Stream::Stdout, b"out").unwrap();
         spool.write(Stream::Stdout, b"put").unwrap();
         assert_eq!((spool.bytes(), spool.sums()), ((6, 0), (Cksum::of(b"output"), Cksum::of(b""))));
-        let kept = spool.keep("k.1", (false, true)).unwrap();
-        assert_eq!((kept.stdout.bytes, kept.stdout.truncated, kept.stderr.truncated), (6, false, true));
-        let again: Kept = serde_json::from_value(serde_json::to_value(&kept).unwrap()).unwrap();
+        let (out, err) = spool.keep("k.1", (false, true)).unwrap();
+        assert_eq!((out.bytes, out.truncated, err.truncated), (6, false, true));
+        assert_eq!((out.spool.as_deref(), err.spool.as_deref()), (Some("operations/k.1.out"), None));
         let mut ears = Ears::default();
-        assert!(again.tell(state.path(), &mut ears).await.unwrap());
+        assert!(tell(state.path(), (&out, &err), &mut ears).await.unwrap());
         assert_eq!(ears.0, [(Stream::Stdout, b"output".to_vec())]);
-        let names: Vec<_> = fs::read_dir(state.path().join(DIRECTORY)).unwrap().map(|e| e.unwrap().file_name()).collect();
+        let names: Vec<_> =
+            fs::read_dir(state.path().join(DIRECTORY)).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(names, ["k.1.out"], "nothing else is left");
-        fs::remove_file(state.path().join(DIRECTORY).join("k.1.out")).unwrap();
-        assert!(!again.tell(state.path(), &mut ears).await.unwrap());
+        remove(state.path(), &[out.spool.clone().unwrap()]);
+        assert!(!tell(state.path(), (&out, &err), &mut ears).await.unwrap());
     }
 
     #[test]

@@ -75,6 +75,7 @@
 //! and STATE says `orphan`, then `dead`.
 
 pub mod cksum;
+mod door;
 pub mod program;
 pub mod request;
 pub mod talk;

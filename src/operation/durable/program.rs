@@ -33,12 +33,17 @@ pub fn program(prologue: &Prologue<'_>) -> String {
 /// not run. It passes through every login shell unchanged: no quote inside, no `!`, no backslash. It reads in as few pieces as the
 /// text comes in, and no byte more than the text has.
 pub fn loader(program: &str, nonce: &str) -> String {
+    format!("exec sh -c '{}'", reader(program, nonce))
+}
+
+/// The same for a shell that is there already, as behind sudo.
+pub fn reader(program: &str, nonce: &str) -> String {
     let length = program.len();
     format!(
-        "exec sh -c '_prog=;while [ ${{#_prog}} -lt {length} ];do \
+        "_prog=;while [ ${{#_prog}} -lt {length} ];do \
          _v=$(dd bs=$(({length}-${{#_prog}})) count=1 2>/dev/null;echo x);\
          [ \"$_v\" = x ]&&exit;_prog=$_prog${{_v%x}};done;\
-         case $_prog in *\"#{nonce}\")eval \"$_prog\";;esac'"
+         case $_prog in *\"#{nonce}\")eval \"$_prog\";;esac"
     )
 }
 

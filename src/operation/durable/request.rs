@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
 use super::cksum::Cksum;
+use crate::model::operation::Fingerprint;
 use crate::secret::Secret;
 use crate::shell;
 
@@ -16,6 +17,11 @@ const NUMBER_MAX: u64 = 2_000_000_000;
 
 /// In what the command's outputs are cut.
 const CAP_BLOCK_BYTES: u64 = 65_536;
+
+/// What stands in the gate for a request.
+pub fn fingerprint_word(fingerprint: &Fingerprint) -> String {
+    fingerprint.as_str().chars().take(12).collect()
+}
 
 /// How the command is run in the end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

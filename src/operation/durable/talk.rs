@@ -1,6 +1,5 @@
 //! The conversation of [`super`] on a session channel: what is said goes out in order while everything is heard.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Buf as _, Bytes};
@@ -8,13 +7,16 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use super::program::{Prologue, loader, program};
+use super::door::{Door, Step};
+use super::program::{Prologue, loader, program, reader as reader_of};
 use super::request::Request;
 use super::wire::{Broken, Event, Heard, Parser, Stream};
 use crate::connection::Session;
 use crate::connection::channel::{ChannelEvent, ChannelReader, ChannelWriter};
 use crate::constants::{SLOW_LINK_BYTES_PER_SEC, START_ANSWER_SECS};
 use crate::model::sink::Stream as Side;
+use crate::operation::elevate::line::Line;
+use crate::operation::elevate::{Dialogue, Elevated};
 use crate::operation::exec::waits::silence;
 
 /// How often the program is told that we are still here; it goes after 45 seconds without.
@@ -36,6 +38,8 @@ pub enum Said {
 pub enum Over {
     /// The server refused to run a command.
     Refused,
+    /// What gives the rights did not.
+    Barred(Dialogue),
     /// The channel was closed in order; before HELLO, nothing there was the program.
     Closed,
     /// The host answers, and the program does not: there is none.
@@ -46,12 +50,22 @@ pub enum Over {
     Lost(String),
 }
 
+/// What is sent, in order.
+enum Word {
+    Bytes(Bytes),
+    End,
+}
+
 /// One conversation.
 pub struct Talk<'a> {
     session: &'a Session,
     reader: ChannelReader,
-    mouth: mpsc::UnboundedSender<Bytes>,
+    mouth: mpsc::UnboundedSender<Word>,
     feeder: JoinHandle<()>,
+    /// Until the rights are there.
+    door: Option<Door>,
+    /// Until it is sent.
+    program: Option<String>,
     parser: Parser,
     /// Heard, and not taken apart yet.
     rest: Bytes,
@@ -64,20 +78,32 @@ pub struct Talk<'a> {
 }
 
 impl<'a> Talk<'a> {
-    /// Asks for the program and sends it. What it says first is the first thing heard.
+    /// Asks for the program and sends it, with other rights as soon as those are there. What it says first is the first thing
+    /// heard. The only error is a NUL in the name of a user.
     pub async fn begin(
         session: &'a Session,
         (reader, writer): (ChannelReader, ChannelWriter),
         prologue: &Prologue<'_>,
-    ) -> Self {
+        elevated: Option<(&Elevated, bool)>,
+    ) -> Result<Self, shlex::QuoteError> {
         let program = program(prologue);
+        let (request, door) = match elevated {
+            None => (loader(&program, prologue.nonce).into_bytes(), None),
+            Some((elevated, login)) => {
+                let line = Line { elevated, nonce: prologue.nonce, login };
+                (line.run(&reader_of(&program, prologue.nonce))?, Some(Door::new(elevated, prologue.nonce)))
+            }
+        };
         // A session that is gone already shows itself to the reader.
-        let _ = writer.exec(loader(&program, prologue.nonce).as_bytes()).await;
-        let (mouth, mut words) = mpsc::unbounded_channel::<Bytes>();
-        let writer = Arc::new(writer);
+        let _ = writer.exec(&request).await;
+        let (mouth, mut words) = mpsc::unbounded_channel();
         let feeder = tokio::spawn(async move {
-            while let Some(words) = words.recv().await {
-                if writer.send(words).await.is_err() {
+            while let Some(word) = words.recv().await {
+                let sent = match word {
+                    Word::Bytes(bytes) => writer.send(bytes).await,
+                    Word::End => writer.eof().await,
+                };
+                if sent.is_err() {
                     return;
                 }
             }
@@ -86,11 +112,14 @@ impl<'a> Talk<'a> {
         let mut alive = interval_at(Instant::now() + ALIVE_EVERY, ALIVE_EVERY);
         alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let greeting_within = START_ANSWER_SECS + program.len() as u64 / SLOW_LINK_BYTES_PER_SEC;
-        let talk = Self {
+        let is_barred = door.is_some();
+        let mut talk = Self {
             session,
             reader,
             mouth,
             feeder,
+            door,
+            program: Some(program),
             parser: Parser::new(prologue.nonce),
             rest: Bytes::new(),
             alive,
@@ -99,8 +128,10 @@ impl<'a> Talk<'a> {
             greeting_within: Duration::from_secs(greeting_within),
             ended: None,
         };
-        talk.send(program.into());
-        talk
+        if !is_barred {
+            talk.send_program();
+        }
+        Ok(talk)
     }
 
     /// Says a line.
@@ -114,7 +145,13 @@ impl<'a> Talk<'a> {
     /// Sends bytes that belong to a line.
     pub fn send(&self, bytes: Bytes) {
         // Where nobody takes it, the connection is gone, and the reader says why.
-        let _ = self.mouth.send(bytes);
+        let _ = self.mouth.send(Word::Bytes(bytes));
+    }
+
+    fn send_program(&mut self) {
+        if let Some(program) = self.program.take() {
+            self.send(program.into());
+        }
     }
 
     /// The offsets from which data is expected next, as an ATTACH asks for it.
@@ -142,31 +179,73 @@ impl<'a> Talk<'a> {
             if let Some(over) = &self.ended {
                 return Err(over.clone());
             }
+            let is_barred = self.door.as_ref().is_some_and(|door| !door.is_open());
             let event = tokio::select! {
                 event = self.reader.next() => event,
-                _ = self.alive.tick() => {
+                _ = self.alive.tick(), if !is_barred => {
                     self.say(&Request::Alive);
                     continue;
                 }
-                () = silence(self.session, self.greeting_within), if !self.greeted => {
+                () = unheard(self.door.as_ref()), if is_barred => {
+                    self.unheard();
+                    continue;
+                }
+                () = silence(self.session, self.greeting_within), if !self.greeted && !is_barred => {
                     self.ended = Some(Over::Silent);
                     continue;
                 }
             };
             match event {
-                ChannelEvent::Data(Side::Stdout, data) => self.rest = data,
-                ChannelEvent::Data(Side::Stderr, data) => {
-                    let room = ASIDE_BYTES - self.aside.len();
-                    self.aside.extend_from_slice(&data[..room.min(data.len())]);
+                ChannelEvent::Data(stream, data) => {
+                    let data = if is_barred { self.past_door(stream, data) } else { data };
+                    match stream {
+                        Side::Stdout => self.rest = data,
+                        Side::Stderr => {
+                            let room = ASIDE_BYTES - self.aside.len();
+                            self.aside.extend_from_slice(&data[..room.min(data.len())]);
+                        }
+                    }
                 }
                 ChannelEvent::Refused => self.ended = Some(Over::Refused),
-                ChannelEvent::Closed => self.ended = Some(Over::Closed),
+                ChannelEvent::Closed => self.ended = Some(self.closed()),
                 ChannelEvent::Lost(reason) => self.ended = Some(Over::Lost(reason)),
                 ChannelEvent::Granted
                 | ChannelEvent::Eof
                 | ChannelEvent::ExitStatus(_)
                 | ChannelEvent::ExitSignal(_) => {}
             }
+        }
+    }
+
+    /// What of this output comes from behind the door.
+    fn past_door(&mut self, stream: Side, data: Bytes) -> Bytes {
+        let Some(door) = &mut self.door else { return data };
+        let (steps, rest) = door.see(stream, data);
+        for step in steps {
+            self.take_step(step);
+        }
+        rest
+    }
+
+    fn unheard(&mut self) {
+        match self.door.as_mut().and_then(Door::unheard) {
+            Some(step) => self.take_step(step),
+            None => self.ended = Some(self.closed()),
+        }
+    }
+
+    fn take_step(&mut self, step: Step) {
+        match step {
+            Step::Send(bytes) => self.send(bytes),
+            Step::End => drop(self.mouth.send(Word::End)),
+            Step::Open => self.send_program(),
+        }
+    }
+
+    fn closed(&mut self) -> Over {
+        match self.door.take_if(|door| !door.is_open()) {
+            Some(door) => Over::Barred(door.end()),
+            None => Over::Closed,
         }
     }
 
@@ -198,6 +277,13 @@ impl<'a> Talk<'a> {
     /// Says goodbye; the program goes by itself where that does not arrive.
     pub fn end(self) {
         self.say(&Request::Bye);
+    }
+}
+
+async fn unheard(door: Option<&Door>) {
+    match door {
+        Some(door) => door.silence().await,
+        None => std::future::pending().await,
     }
 }
 
