@@ -91,7 +91,9 @@ impl<'a> Talk<'a> {
             None => (loader(&program, prologue.nonce).into_bytes(), None),
             Some((elevated, login)) => {
                 let line = Line { elevated, nonce: prologue.nonce, login };
-                (line.run(&reader_of(&program, prologue.nonce))?, Some(Door::new(elevated, prologue.nonce)))
+                // What the line needed the words for is done; the program would take them for its own.
+                let reader = format!("set --; {}", reader_of(&program, prologue.nonce));
+                (line.run(&reader)?, Some(Door::new(elevated, prologue.nonce)))
             }
         };
         // A session that is gone already shows itself to the reader.
