@@ -20,6 +20,8 @@ pub(super) enum Record {
     Intent(Intent),
     /// It is about to be sent. On disk before the word that starts it leaves.
     Dispatched(Dispatched),
+    /// The host said that this attempt has started nothing, and never will.
+    Withdrawn(Withdrawn),
     /// The host said whose attempt it took.
     Started(Started),
     /// It is over. Never changed.
@@ -37,6 +39,7 @@ impl Record {
         match self {
             Self::Intent(_) => "intent",
             Self::Dispatched(_) => "dispatched",
+            Self::Withdrawn(_) => "withdrawn",
             Self::Started(_) => "started",
             Self::Completed(_) => "completed",
             Self::Acked(_) => "acked",
@@ -49,6 +52,7 @@ impl Record {
         match self {
             Self::Intent(record) => record.generation,
             Self::Dispatched(record) => record.generation,
+            Self::Withdrawn(record) => record.generation,
             Self::Started(record) => record.generation,
             Self::Completed(record) => record.generation,
             Self::Acked(record) => record.generation,
@@ -72,6 +76,12 @@ pub(super) struct Dispatched {
     pub(super) generation: Generation,
     pub(super) attempt: AttemptId,
     pub(super) host: HostIdentity,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Withdrawn {
+    pub(super) generation: Generation,
+    pub(super) attempt: AttemptId,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -141,7 +151,7 @@ impl Emitted {
         &self.operation
     }
 
-    /// What it records, in order: `intent`, `dispatched`, `started`, `completed`, `acked`, `needs_reconciliation`, `resolved`.
+    /// What it records, in order: `intent`, `dispatched`, `withdrawn`, `started`, `completed`, `acked`, `needs_reconciliation`, `resolved`.
     pub fn kinds(&self) -> impl Iterator<Item = &'static str> {
         self.records.iter().map(Record::kind)
     }

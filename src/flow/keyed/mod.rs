@@ -120,7 +120,7 @@ impl<S: Sink> Keyed<'_, S> {
         if self.ask(&mut journal, &call, state_dir).await?.is_none() {
             return Ok(());
         }
-        self.collect(&mut journal, state_dir);
+        collect(&mut journal, state_dir);
         let ready = self.ready(state_dir, target, draft).await?;
         let retry = retry_config(self.request.retry);
         loop {
@@ -248,13 +248,13 @@ impl<S: Sink> Keyed<'_, S> {
         session.close().await;
         visited
     }
+}
 
-    /// Takes out of the journal what no host remembers any more.
-    fn collect(&mut self, journal: &mut Journal, state_dir: &Path) {
-        match journal.collect(Moment::now(), COLLECT_AT_MOST) {
-            Ok(collected) => spool::remove(state_dir, &collected.spools),
-            Err(fault) => log::info!("what has expired stays in the journal: {fault}"),
-        }
+/// Takes out of the journal what no host remembers any more.
+fn collect(journal: &mut Journal, state_dir: &Path) {
+    match journal.collect(Moment::now(), COLLECT_AT_MOST) {
+        Ok(collected) => spool::remove(state_dir, &collected.spools),
+        Err(fault) => log::info!("what has expired stays in the journal: {fault}"),
     }
 }
 

@@ -260,20 +260,20 @@ impl<'c, S: Sink> Visit<'_, '_, 'c, S> {
                 self.goes_on(generation, Ends::Unknown).await
             }
             Event::Mismatch { .. } => {
-                self.not_begun();
+                self.not_begun(go)?;
                 Ok(Next::Look(Remote::Seen { generation, receipt: Receipt::OtherRequest }))
             }
             Event::Fenced { fence, .. } => {
-                self.not_begun();
+                self.not_begun(go)?;
                 let receipt = match fence {
                     Fence::Cancelled => Receipt::FencedByCancel,
                     Fence::Resolved | Fence::Broken => Receipt::FencedByResolve,
                 };
                 Ok(Next::Look(Remote::Seen { generation, receipt }))
             }
-            Event::Refused { why, .. } => self.refused(&why),
+            Event::Refused { why, .. } => self.refused(go, &why),
             Event::Short { part, .. } => {
-                self.not_begun();
+                self.not_begun(go)?;
                 let problem = format!("the {part} did not arrive whole");
                 Err(Fault::ConnectionLost { phase: Phase::Channel, problem })
             }
@@ -283,15 +283,17 @@ impl<'c, S: Sink> Visit<'_, '_, 'c, S> {
     }
 
     /// This attempt has started nothing, and never will.
-    fn not_begun(&mut self) {
+    fn not_begun(&mut self, go: &Dispatched<'_>) -> Result<(), Fault> {
+        self.journal.commit(&go.permit().withdrawn(go.attempt().clone()))?;
         self.keyed.trip.finished.started = self.before;
         if self.before == Started::No {
             self.keyed.tell(|facts| facts.state = OperationState::Refused);
         }
+        Ok(())
     }
 
-    fn refused(&mut self, why: &str) -> Result<Next, Fault> {
-        self.not_begun();
+    fn refused(&mut self, go: &Dispatched<'_>, why: &str) -> Result<Next, Fault> {
+        self.not_begun(go)?;
         let path = || self.keyed.request.run.cwd.as_deref().unwrap_or_default().to_string_lossy().into_owned();
         let problem = || match why {
             "nospace" => "there is no space left in the account's home".to_owned(),

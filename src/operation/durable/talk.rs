@@ -161,11 +161,6 @@ impl<'a> Talk<'a> {
         self.parser.expect(out, err);
     }
 
-    /// How many bytes of each stream are here, counted from their beginning.
-    pub fn received(&self) -> (u64, u64) {
-        self.parser.received()
-    }
-
     /// What was said before the program, or instead of it.
     pub fn noise(&self) -> String {
         let noise = [self.parser.noise(), &self.aside].concat();

@@ -260,6 +260,7 @@ impl Parser {
         self.next = [out, err];
     }
 
+    #[cfg(test)]
     /// Where the frames will go on: what has come so far of each stream.
     pub fn received(&self) -> (u64, u64) {
         (self.next[0], self.next[1])
