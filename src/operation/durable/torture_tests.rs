@@ -54,8 +54,8 @@ fn starts(ledger: &std::path::Path) -> usize {
 fn settle(host: &Host, job: &Job) -> Told {
     for _ in 0..20 {
         let told = host.run(&job.again());
-        let settled =
-            told.said.iter().any(|event| matches!(event, Event::End { .. })) || matches!(told.life(), Some(Life::Dead));
+        let settled = told.said.iter().any(|event| matches!(event, Event::End { .. } | Event::Fenced { .. }))
+            || matches!(told.life(), Some(Life::Dead));
         if settled {
             return told;
         }
@@ -128,6 +128,14 @@ fn kill_scenario(seed: u64) {
     let told = settle(&host, &job);
     let ran = lines(&ledger);
     assert!(starts(&ledger) <= 1, "{}: {ran:?}", case());
+    if told.said.iter().any(|event| matches!(event, Event::Fenced { .. })) {
+        // Killed before the gate, and closed by whoever was left: nothing ran, and nothing will.
+        assert!(killed.contains(&" wrap ") || killed.contains(&" sup ") || killed.contains(&" run "), "{}", case());
+        drop(calls);
+        all_gone(&job.key, seed);
+        assert_eq!(starts(&ledger), 0, "{}: later", case());
+        return;
+    }
     assert!(!told.started() || told.end().status.is_some() || killed.contains(&" wrap "), "{}: {told:?}", case());
     match told.life() {
         Some(Life::Dead) => {
