@@ -79,6 +79,12 @@ pub const ELEVATION_LAST_WORDS_SECS: u64 = 3;
 /// the command gets its input.
 pub const DIRECT_SILENCE_SECS: u64 = 5;
 
+/// What a keyed operation's standard input may have: it is kept on the host, whole, before the start.
+pub const OPERATION_STDIN_MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+/// What the host keeps of each output of a keyed operation.
+pub const OPERATION_OUTPUT_MAX_BYTES: u64 = 256 * 1024 * 1024;
+
 /// How long a host remembers a key after its operation was over.
 pub const RECEIPT_KEEP_DAYS: u64 = 90;
 

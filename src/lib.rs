@@ -17,7 +17,7 @@
 //! | [`report`] | the envelope, events, raw output, schemas | model, errors, effect, secret, constants |
 //! | `target` | local only: destination, `ssh_config`, `known_hosts`, identities, secret sources | model, errors, secret, constants, wildcard |
 //! | `connection` | russh: dial, host key, authentication, channel | target, model, errors, secret, constants |
-//! | `operation` | what is done with a session: exec, elevate before it, and transfer | connection, model, effect, errors, secret, shell, constants, wildcard |
+//! | `operation` | what is done with a session: exec, elevate before it, transfer, and durable: an operation with a key on the host | connection, model, effect, errors, secret, shell, constants, wildcard |
 //! | `flow` | the order of things, one file for each command, and the only place that sleeps | operation, connection, target, journal, retry, model, errors, secret, shell, constants |
 //! | this file, `signals`, `logging` | runtime, signals, the way out | cli, flow, report, model, errors, retry |
 //!
@@ -114,7 +114,7 @@ fn perform(request: &Request) -> i32 {
                 ..not_started(&exec.destination, exec.run.effect)
             };
             connected(request.action.name(), lost, &request.output, async |begun, output, signals| {
-                flow::exec(exec, begun, output, signals).await
+                flow::exec(exec, state_dir().as_deref(), begun, output, signals).await
             })
         }
         Action::Copy(copy) => {
@@ -218,7 +218,9 @@ async fn drained(ended: Ended, output: &mut Output, signals: &mut mpsc::Receiver
         () = sleep_for(stopped) => ended,
         () = sleep_for(deadline.map(|(at, _)| at.saturating_duration_since(Instant::now()))) => {
             let after = deadline.map_or_else(Default::default, |(_, span)| span);
-            ended.with_fault(Fault::Timeout { limit: Limit::Deadline, after, confirmed: Some(true) })
+            // A keyed operation goes on.
+            let confirmed = (ended.finished.outcome != Outcome::Running).then_some(true);
+            ended.with_fault(Fault::Timeout { limit: Limit::Deadline, after, confirmed })
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use bytes::Bytes;
 use zeroize::Zeroizing;
 
 /// Bytes that must not be shown. There is no `Display`, `Debug` is redacted, and the memory is zeroed on drop.
@@ -17,6 +18,11 @@ impl Secret {
     /// The bytes, for the one place that sends them.
     pub fn expose(&self) -> &[u8] {
         &self.0
+    }
+
+    /// The bytes, for whoever takes them over to send them: wiped when they are sent.
+    pub fn into_bytes(self) -> Bytes {
+        Bytes::from_owner(self.0)
     }
 
     /// The bytes as text, where a protocol wants text (RFC 4252 section 8: UTF-8).

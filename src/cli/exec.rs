@@ -5,10 +5,11 @@ use std::ffi::OsString;
 use clap::{Args, ValueHint};
 
 use super::connection::{self, ConnectionArgs};
+use super::keyed::KeyedArgs;
 use super::output::{CaptureArgs, OutputArgs};
 use super::retry::RetryArgs;
 use super::run::RunArgs;
-use super::{Surroundings, stdin, usage};
+use super::{Surroundings, keyed, stdin, usage};
 use crate::errors::Fault;
 use crate::model::request::{Action, Elevation, ExecRequest, OutputOptions, SecretSource};
 
@@ -50,6 +51,8 @@ pub(super) struct CallArgs {
     #[command(flatten)]
     run: RunArgs,
     #[command(flatten)]
+    keyed: KeyedArgs,
+    #[command(flatten)]
     retry: RetryArgs,
     #[command(flatten)]
     capture: CaptureArgs,
@@ -90,7 +93,11 @@ impl CallArgs {
         }
         stdin::check(&self.run.stdin_wishes(), &readers)?;
         let elevation = elevating.map(|elevating| elevating.elevation);
-        let run = self.run.into_options(self.command, !readers.is_empty(), elevation)?;
+        let mut run = self.run.into_options(self.command, !readers.is_empty(), elevation)?;
+        run.keyed = self.keyed.into_options(run.pty, run.effect)?;
+        if run.keyed.is_some() {
+            keyed::refuse_unkept(&run)?;
+        }
         let retry = self.retry.into_options()?;
         Ok((Action::Exec(Box::new(ExecRequest { destination, connection, run, retry })), output))
     }

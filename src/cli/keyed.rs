@@ -9,7 +9,7 @@ use super::values::duration;
 use crate::effect::Effect;
 use crate::errors::Fault;
 use crate::model::operation::OperationKey;
-use crate::model::request::KeyedOptions;
+use crate::model::request::{KeyedOptions, RunOptions};
 
 /// As typed.
 #[derive(Debug, Args)]
@@ -55,6 +55,17 @@ impl KeyedArgs {
         }
         Ok(Some(KeyedOptions { key, wait: self.wait, dedupe: self.dedupe }))
     }
+}
+
+/// Refuses what a receipt has no place for.
+pub(super) fn refuse_unkept(run: &RunOptions) -> Result<(), Fault> {
+    if run.elevation.as_ref().is_some_and(|elevation| elevation.direct) {
+        return Err(conflict("--op and --sudo-direct", "a receipt is kept by a shell, with the rights of --as"));
+    }
+    if run.no_exit_status {
+        return Err(conflict("--op and --no-exit-status", "a receipt has the status, or says that it was lost"));
+    }
+    Ok(())
 }
 
 fn conflict(options: &str, why: &str) -> Fault {

@@ -7,7 +7,6 @@ mod check;
 mod completions;
 mod connection;
 mod exec;
-#[cfg_attr(not(test), expect(dead_code, reason = "flattened into the commands together with what it asks for"))]
 mod keyed;
 mod lenient;
 mod operand;

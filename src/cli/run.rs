@@ -142,6 +142,7 @@ impl RunArgs {
             pty: self.pty,
             timeout: self.timeout,
             elevation,
+            keyed: None,
             no_exit_status: self.no_exit_status,
             effect: self.effect.into(),
         })

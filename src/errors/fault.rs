@@ -239,6 +239,10 @@ pub enum Fault {
     ForeignSilent { evidence: String },
     #[error("the operation was cancelled before it started")]
     CancelledBeforeStart,
+    #[error("the operation was cancelled while it ran, and was stopped")]
+    OpCancelled,
+    #[error("the --timeout that the operation was started with is over; it was stopped")]
+    OpTimeout,
     #[error("bastion {hop}: {fault}")]
     AtHop { hop: String, fault: Box<Fault> },
     // Ourselves.

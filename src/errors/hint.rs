@@ -138,7 +138,8 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
             "look at the host, then tell it with `ssh-cli ops resolve DEST KEY`".to_owned()
         }
         Fault::ForeignSilent { .. } => "wait, then run the same line again: another node may be slow".to_owned(),
-        Fault::CancelledBeforeStart => "use a new key to run it after all".to_owned(),
+        Fault::CancelledBeforeStart | Fault::OpCancelled => "use a new key to run it after all".to_owned(),
+        Fault::OpTimeout => "use a new key, and give it longer with `--timeout`".to_owned(),
         // `--host-key` pins the destination alone.
         Fault::AtHop { fault, hop } if matches!(**fault, Fault::HostKeyUnknown { .. }) => format!(
             "compare the fingerprint with one from a trusted place, then reach {hop} once with `--host-key-policy accept-new`, which \

@@ -28,12 +28,20 @@ pub struct SshCliError {
     started: Started,
     effect: Effect,
     keyed: bool,
+    /// What `DEST KEY` stands for in a hint, as a shell takes it.
+    operation: Option<String>,
 }
 
 impl SshCliError {
     /// The fault, with what decides whether repeating is safe.
     pub fn new(fault: Fault, started: Started, effect: Effect, keyed: bool) -> Self {
-        Self { fault: Box::new(fault), started, effect, keyed }
+        Self { fault: Box::new(fault), started, effect, keyed, operation: None }
+    }
+
+    /// The same, about this operation: a hint that names a call names that one.
+    #[must_use]
+    pub fn of_operation(self, dest_and_key: String) -> Self {
+        Self { operation: Some(dest_and_key), ..self }
     }
 
     /// The fact itself.
@@ -97,6 +105,10 @@ impl SshCliError {
                 "look at the host before running it again: it may have done its work"
             }
             _ => "",
+        };
+        let hint = match &self.operation {
+            Some(operation) => hint.replace("DEST KEY", operation),
+            None => hint,
         };
         let hint = match (hint.is_empty(), advice.is_empty()) {
             (true, true) => return None,

@@ -122,6 +122,8 @@ pub fn all() -> Vec<Fault> {
         Fault::ForeignUnknown { evidence: "x".into() },
         Fault::ForeignSilent { evidence: "x".into() },
         Fault::CancelledBeforeStart,
+        Fault::OpCancelled,
+        Fault::OpTimeout,
         Fault::AtHop { hop: "x".into(), fault: Box::new(Fault::PasswordRequired { user: "x".into() }) },
         Fault::Internal { problem: "x".into() },
     ]

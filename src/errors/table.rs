@@ -52,6 +52,14 @@ const fn reconcile(code: &'static str) -> Row {
     row(code, Class::Unknown, Phase::Run, Exit::Code(exit::EX_PROTOCOL))
 }
 
+const fn remote(code: &'static str) -> Row {
+    row(code, Class::Remote, Phase::Run, Exit::Code(exit::EX_REMOTE))
+}
+
+const fn cancelled(code: &'static str) -> Row {
+    row(code, Class::Cancelled, Phase::Run, Exit::Code(exit::EX_REMOTE))
+}
+
 impl Fault {
     /// The fault's row in the table.
     #[expect(clippy::too_many_lines, reason = "a row for each fault")]
@@ -121,8 +129,8 @@ impl Fault {
             Self::SuPasswordRequired => permanent("su_password_required", Phase::Elevate, exit::EX_NOPERM),
             Self::SuPasswordWrong => permanent("su_password_wrong", Phase::Elevate, exit::EX_NOPERM),
             Self::SuNotPermitted { .. } => permanent("su_not_permitted", Phase::Elevate, exit::EX_NOPERM),
-            Self::RemoteExit { .. } => row("remote_exit", Class::Remote, Phase::Run, Exit::Code(exit::EX_REMOTE)),
-            Self::RemoteSignal { .. } => row("remote_signal", Class::Remote, Phase::Run, Exit::Code(exit::EX_REMOTE)),
+            Self::RemoteExit { .. } => remote("remote_exit"),
+            Self::RemoteSignal { .. } => remote("remote_signal"),
             Self::Timeout { confirmed, .. } => stopped("timeout", *confirmed),
             Self::StdinFailed { confirmed, .. } => stopped("stdin_failed", *confirmed),
             Self::ExitStatusMissing => row("exit_status_missing", Class::Unknown, Phase::Run, Exit::Transient),
@@ -152,9 +160,9 @@ impl Fault {
             Self::DiedWithoutStatus { .. } => reconcile("died_without_status"),
             Self::ForeignUnknown { .. } => reconcile("foreign_unknown"),
             Self::ForeignSilent { .. } => transient("foreign_silent", Phase::Run),
-            Self::CancelledBeforeStart => {
-                row("cancelled_before_start", Class::Cancelled, Phase::Run, Exit::Code(exit::EX_REMOTE))
-            }
+            Self::CancelledBeforeStart => cancelled("cancelled_before_start"),
+            Self::OpCancelled => cancelled("cancelled"),
+            Self::OpTimeout => stopped("timeout", Some(true)),
             Self::AtHop { fault, .. } => fault.row(),
             Self::Internal { .. } => permanent("internal", Phase::Local, exit::EX_SOFTWARE),
         }

@@ -14,6 +14,7 @@ use crate::model::request::CheckRequest;
 use crate::model::sink::Sink;
 use crate::retry::wait_for_retry;
 use crate::target::known_hosts;
+use crate::target::secrets::SecretStore;
 use crate::target::{Target, describe};
 
 /// Connects, authenticates, and says goodbye. `begun`: when the process began, for `--deadline` and the total time.
@@ -40,7 +41,7 @@ async fn go<S: Sink>(request: &CheckRequest, trip: &mut Trip<'_, S>) -> Result<(
         return Ok(());
     }
     target.remember_nothing();
-    let call = trip.call(target).await?;
+    let call = trip.call(target, SecretStore::new()).await?;
     let retry = retry_config(request.retry);
     loop {
         let attempt = trip.begin_attempt();

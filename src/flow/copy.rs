@@ -16,6 +16,7 @@ use crate::operation::elevate::entrance::Rights;
 use crate::operation::limits::Limits;
 use crate::operation::transfer::{self, Copied, Line, Plan};
 use crate::retry::wait_for_retry;
+use crate::target::secrets::SecretStore;
 
 /// Copies. `begun`: when the process began, for `--deadline` and the total time.
 pub async fn copy<S: Sink>(
@@ -41,7 +42,7 @@ pub async fn copy<S: Sink>(
 
 async fn go<S: Sink>(request: &CopyRequest, trip: &mut Trip<'_, S>) -> Result<Copied, Fault> {
     let target = trip.resolve(&request.destination, &request.connection).await?;
-    let call = trip.call(target).await?;
+    let call = trip.call(target, SecretStore::new()).await?;
     let elevation = request.options.sudo.as_ref().map(|sudo| &sudo.elevation);
     let elevated = match elevation {
         Some(elevation) => Some(trip.local(prepare::elevated(elevation, &call.secrets, "")).await?),

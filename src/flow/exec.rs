@@ -1,11 +1,14 @@
 //! `exec` from the request to the verdict, with as many attempts as the caller asked for.
 
+use std::path::Path;
+
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use super::keyed::keyed;
 use super::prepare::{self, Prepared};
-use super::trip::{Call, Ended, Trip, nonce, retry_config, unless_signalled};
-use crate::connection::{Patience, Progress, Session, connect};
+use super::trip::{Call, Ended, Trip, nonce, reach, retry_config, unless_signalled};
+use crate::connection::Progress;
 use crate::errors::{Caught, Fault, SshCliError};
 use crate::model::outcome::{Outcome, Started, Warning};
 use crate::model::request::ExecRequest;
@@ -16,14 +19,20 @@ use crate::operation::exec::run;
 use crate::operation::exec::verdict::{Verdict, judge};
 use crate::operation::limits::Limits;
 use crate::retry::{RetryConfig, wait_for_retry};
+use crate::target::secrets::SecretStore;
 
 /// Runs one command. `begun`: when the process began, for `--deadline` and the total time.
+/// `state_dir`: where the journal of keyed operations is; none without a home.
 pub async fn exec<S: Sink>(
     request: &ExecRequest,
+    state_dir: Option<&Path>,
     begun: Instant,
     sink: &mut S,
     signals: &mut mpsc::Receiver<Caught>,
 ) -> Ended {
+    if let Some(options) = &request.run.keyed {
+        return keyed(request, options, state_dir, begun, sink, signals).await;
+    }
     let trip = Trip::new(&request.destination, (begun, request.connection.deadline), request.run.effect, sink, signals);
     let mut run = Run { request, trip };
     let fault = match run.go().await {
@@ -62,7 +71,7 @@ impl<S: Sink> Run<'_, S> {
             self.trip.warn(warning);
         }
         let target = self.trip.resolve(&self.request.destination, &self.request.connection).await?;
-        let call = self.trip.call(target).await?;
+        let call = self.trip.call(target, SecretStore::new()).await?;
         let ready = self.ready(call).await?;
         let retry = retry_config(self.request.retry);
         loop {
@@ -142,21 +151,6 @@ impl<S: Sink> Run<'_, S> {
         finished.held_open = verdict.held_open;
         verdict.fault
     }
-}
-
-type Channel = (crate::connection::channel::ChannelReader, crate::connection::channel::ChannelWriter);
-
-/// A session with an open channel, and when that was asked for.
-async fn reach(
-    call: &Call,
-    patience: &mut Patience,
-    progress: &mut Progress,
-) -> Result<(Session, Channel, Instant), Fault> {
-    let session = connect(&call.target, &call.keyring, &call.secrets, patience, progress).await?;
-    let address = progress.address.clone().unwrap_or_else(|| call.target.host.clone());
-    let clock = Instant::now();
-    let channel = session.open_channel(patience, &address).await?;
-    Ok((session, channel, clock))
 }
 
 #[cfg(test)]

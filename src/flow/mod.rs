@@ -4,6 +4,7 @@
 mod check;
 mod copy;
 mod exec;
+mod keyed;
 mod phases;
 mod prepare;
 mod trip;

@@ -40,8 +40,8 @@ pub(super) struct Prepared {
 }
 
 /// The caller's input, and where it began if it can be read again from there.
-struct Source {
-    file: Option<File>,
+pub(super) struct Source {
+    pub(super) file: Option<File>,
     begin: Option<u64>,
 }
 
@@ -216,7 +216,7 @@ fn whole(prepared: Prepared) -> Result<Prepared, Fault> {
     Ok(prepared)
 }
 
-/// What bears on a refusal. `login`: the account.
+/// What the judgement of a refusal needs to know. `login`: the account that asks.
 pub(super) fn asked(elevation: &Elevation, login: &str) -> Asked {
     Asked {
         method: elevation.method,
@@ -259,7 +259,7 @@ fn direct_words(command: &RemoteCommand) -> Result<Vec<OsString>, Fault> {
     }
 }
 
-fn nul(_: shlex::QuoteError) -> Fault {
+pub(super) fn nul(_: shlex::QuoteError) -> Fault {
     Fault::Usage { message: "a NUL byte cannot be part of a command or of an environment".to_owned() }
 }
 
@@ -277,7 +277,7 @@ fn shell_options(run: &RunOptions) -> Vec<&'static str> {
     table.into_iter().filter_map(|(given, name)| given.then_some(name)).collect()
 }
 
-fn command_text(command: &RemoteCommand) -> Result<Vec<u8>, Fault> {
+pub(super) fn command_text(command: &RemoteCommand) -> Result<Vec<u8>, Fault> {
     match command {
         RemoteCommand::Text(text) => Ok(text.clone().into_vec()),
         RemoteCommand::Argv(words) => shell::join(words).map_err(nul),
@@ -285,7 +285,7 @@ fn command_text(command: &RemoteCommand) -> Result<Vec<u8>, Fault> {
     }
 }
 
-fn open_input(stdin: &StdinMode) -> Result<Source, Fault> {
+pub(super) fn open_input(stdin: &StdinMode) -> Result<Source, Fault> {
     let file = match stdin {
         StdinMode::Closed { .. } => return Ok(Source { file: None, begin: None }),
         StdinMode::Inherit => own_stdin()?,
@@ -316,15 +316,16 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Fault {
 }
 
 /// A script, read whole.
-struct Script {
-    text: Vec<u8>,
+#[derive(Debug)]
+pub(super) struct Script {
+    pub(super) text: Vec<u8>,
     name: String,
     /// The `#!` line, split as the kernel does: the program and at most one argument.
-    interpreter: (OsString, Option<OsString>),
+    pub(super) interpreter: (OsString, Option<OsString>),
 }
 
 impl Script {
-    fn read(source: &ScriptSource) -> Result<Self, Fault> {
+    pub(super) fn read(source: &ScriptSource) -> Result<Self, Fault> {
         let (mut file, path) = match source {
             ScriptSource::File(path) => (open(path)?, path.as_path()),
             ScriptSource::Stdin => (own_stdin()?, Path::new("standard input")),

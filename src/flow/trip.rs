@@ -1,12 +1,14 @@
 //! What every command that connects has in common: whom to call, what is learned on the way, and how it ends.
 
+use std::ffi::OsString;
 use std::time::Duration;
 
 use rand::RngExt as _;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 
-use crate::connection::{Keyring, Patience, Progress};
+use crate::connection::channel::{ChannelReader, ChannelWriter};
+use crate::connection::{Keyring, Patience, Progress, Session, connect};
 use crate::effect::Effect;
 use crate::errors::{Caught, Fault, Limit, SshCliError};
 use crate::model::outcome::{Finished, Warning};
@@ -14,6 +16,7 @@ use crate::model::request::{ConnectionOptions, RetryOptions};
 use crate::model::sink::Sink;
 use crate::model::timing::Millis;
 use crate::retry::RetryConfig;
+use crate::shell;
 use crate::target::secrets::SecretStore;
 use crate::target::{Target, resolve};
 
@@ -48,7 +51,7 @@ pub(super) struct Trip<'a, S> {
     pub(super) sink: &'a mut S,
     pub(super) signals: &'a mut mpsc::Receiver<Caught>,
     pub(super) finished: Finished,
-    deadline: Option<(Instant, Duration)>,
+    pub(super) deadline: Option<(Instant, Duration)>,
 }
 
 /// What is the same for every attempt to connect.
@@ -91,8 +94,7 @@ impl<'a, S: Sink> Trip<'a, S> {
     }
 
     /// Reads the keys, before anybody is called.
-    pub(super) async fn call(&mut self, target: Target) -> Result<Call, Fault> {
-        let secrets = SecretStore::new();
+    pub(super) async fn call(&mut self, target: Target, secrets: SecretStore) -> Result<Call, Fault> {
         let mut keyring = self.local(Keyring::open(&target, &secrets)).await?;
         self.warn_all(keyring.take_warnings());
         Ok(Call { target, keyring, secrets, deadline: self.deadline })
@@ -162,7 +164,17 @@ impl<'a, S: Sink> Trip<'a, S> {
     /// Ends it.
     pub(super) fn end(self, fault: Option<Fault>, begun: Instant) -> Ended {
         let mut finished = self.finished;
-        let error = fault.map(|fault| SshCliError::new(fault, finished.started, finished.effect, false));
+        let error = fault.map(|fault| {
+            let error = SshCliError::new(fault, finished.started, finished.effect, finished.operation.is_some());
+            match &finished.operation {
+                Some(operation) => {
+                    let words = [&finished.target.destination, operation.key.as_str()].map(OsString::from);
+                    let words = shell::join(&words).unwrap_or_default();
+                    error.of_operation(String::from_utf8_lossy(&words).into_owned())
+                }
+                None => error,
+            }
+        });
         finished.timing.total = Millis(begun.elapsed());
         Ended { finished, error, deadline: self.deadline }
     }
@@ -188,11 +200,6 @@ pub(super) async fn unless_signalled<T>(
     }
 }
 
-/// 128 random bits: what nobody can print by chance or by guessing.
-pub(super) fn nonce() -> String {
-    format!("{:032x}", rand::rng().random::<u128>())
-}
-
 pub(super) fn retry_config(options: RetryOptions) -> RetryConfig {
     let millis = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
     let defaults = RetryConfig::agent_default();
@@ -203,6 +210,26 @@ pub(super) fn retry_config(options: RetryOptions) -> RetryConfig {
         enabled: options.retries > 0,
     }
     .clamped()
+}
+
+pub(super) type Channel = (ChannelReader, ChannelWriter);
+
+/// A session with an open channel, and when that was asked for.
+pub(super) async fn reach(
+    call: &Call,
+    patience: &mut Patience,
+    progress: &mut Progress,
+) -> Result<(Session, Channel, Instant), Fault> {
+    let session = connect(&call.target, &call.keyring, &call.secrets, patience, progress).await?;
+    let address = progress.address.clone().unwrap_or_else(|| call.target.host.clone());
+    let clock = Instant::now();
+    let channel = session.open_channel(patience, &address).await?;
+    Ok((session, channel, clock))
+}
+
+/// 128 random bits: what nobody can print by chance or by guessing.
+pub(super) fn nonce() -> String {
+    format!("{:032x}", rand::rng().random::<u128>())
 }
 
 #[cfg(test)]

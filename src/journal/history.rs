@@ -102,6 +102,10 @@ impl Standing {
                     open.dispatches.push((event.at, attempt.clone(), host.clone()));
                     Ok(Self::Open(open))
                 }
+                Record::Withdrawn(withdrawn) => {
+                    open.dispatches.retain(|(_, attempt, _)| *attempt != withdrawn.attempt);
+                    Ok(Self::Open(open))
+                }
                 Record::Started(started) => {
                     open.gate = Some(started.attempt.clone());
                     Ok(Self::Open(open))

@@ -9,6 +9,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::model::operation::{AttemptId, HostIdentity, Reason, Recorded, Seen, StartPermission, TargetAccount, Via};
+use crate::model::outcome::Started;
 
 pub(super) fn call(key: &str, command: &str, effect: Effect) -> Call {
     let request = Request { command: Command::Text(command.as_bytes()), effect, ..Request::default() };
@@ -373,12 +374,12 @@ fn the_list_tells_what_is_recorded() {
 #[test]
 fn what_is_over_expires_after_the_host_has_forgotten_it() {
     let (_state, mut journal) = new();
-    let spool = |name: &str| StreamDigest { bytes: 1, sha256: None, spool: Some(name.to_owned()) };
+    let spool = |name: &str| StreamDigest { bytes: 1, spool: Some(name.to_owned()), ..StreamDigest::default() };
     let completion = Completion {
-        remote_exit: Some(0),
-        remote_signal: None,
-        remote_exit_known: true,
-        flags: vec![],
+        remote_exit: 0,
+        cancelled: false,
+        timed_out: false,
+        held_open: false,
         stdout: spool("k.out"),
         stderr: StreamDigest::default(),
     };
@@ -404,14 +405,29 @@ fn what_is_over_expires_after_the_host_has_forgotten_it() {
 }
 
 #[test]
+fn an_attempt_that_the_host_turned_away_may_not_have_started_anything() {
+    let (_state, mut journal) = new();
+    let call = call("k", "make", Effect::Write);
+    let go = dispatched(&mut journal, &call, "a1");
+    let attempt = go.attempt().clone();
+    let Answer::Look(look) = journal.ask(&call).unwrap() else { panic!("it was sent") };
+    let before = look.decide(None, Remote::NotReached, Wait::Open, Moment::now());
+    assert_eq!(before, Decision::Unreached(Started::Unknown));
+    journal.commit(&go.permit().withdrawn(attempt)).unwrap();
+    let Answer::Look(look) = journal.ask(&call).unwrap() else { panic!("it is still meant") };
+    let after = look.decide(None, Remote::NotReached, Wait::Open, Moment::now());
+    assert_eq!(after, Decision::Unreached(Started::No));
+}
+
+#[test]
 fn the_files_of_what_expired_are_named() {
     let (_state, mut journal) = new();
-    let stream = |name: &str| StreamDigest { bytes: 0, sha256: None, spool: Some(name.to_owned()) };
+    let stream = |name: &str| StreamDigest { spool: Some(name.to_owned()), ..StreamDigest::default() };
     let completion = Completion {
-        remote_exit: None,
-        remote_signal: Some("KILL".to_owned()),
-        remote_exit_known: true,
-        flags: vec!["cancel".to_owned()],
+        remote_exit: 137,
+        cancelled: true,
+        timed_out: false,
+        held_open: false,
         stdout: stream("k.out"),
         stderr: stream("k.err"),
     };

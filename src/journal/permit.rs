@@ -9,7 +9,9 @@ use serde_json::Value;
 
 use super::decide::{Decision, Local, Remote, Wait, decide};
 use super::history::{Open, Replay};
-use super::record::{Completed, Dispatched as DispatchedRecord, Emitted, Intent, NeedsReconciliation, Record, Started};
+use super::record::{
+    Completed, Dispatched as DispatchedRecord, Emitted, Intent, NeedsReconciliation, Record, Started, Withdrawn,
+};
 use super::store::Commit;
 use super::{Call, Journal};
 use crate::constants::JOURNAL_COMMAND_MAX_BYTES;
@@ -125,6 +127,11 @@ impl<'c> ToolCallPermit<'c> {
         let mut emitted = self.intent.unwrap_or(Emitted { operation: self.call.operation.clone(), records: vec![] });
         emitted.records.push(completed);
         emitted
+    }
+
+    /// The host said that this attempt has started nothing, and never will.
+    pub fn withdrawn(&self, attempt: AttemptId) -> Emitted {
+        self.step(Record::Withdrawn(Withdrawn { generation: self.generation, attempt }))
     }
 
     /// The host said whose attempt it took.

@@ -20,6 +20,8 @@ pub(super) enum Record {
     Intent(Intent),
     /// It is about to be sent. On disk before the word that starts it leaves.
     Dispatched(Dispatched),
+    /// The host said that this attempt has started nothing, and never will.
+    Withdrawn(Withdrawn),
     /// The host said whose attempt it took.
     Started(Started),
     /// It is over. Never changed.
@@ -37,6 +39,7 @@ impl Record {
         match self {
             Self::Intent(_) => "intent",
             Self::Dispatched(_) => "dispatched",
+            Self::Withdrawn(_) => "withdrawn",
             Self::Started(_) => "started",
             Self::Completed(_) => "completed",
             Self::Acked(_) => "acked",
@@ -49,6 +52,7 @@ impl Record {
         match self {
             Self::Intent(record) => record.generation,
             Self::Dispatched(record) => record.generation,
+            Self::Withdrawn(record) => record.generation,
             Self::Started(record) => record.generation,
             Self::Completed(record) => record.generation,
             Self::Acked(record) => record.generation,
@@ -72,6 +76,12 @@ pub(super) struct Dispatched {
     pub(super) generation: Generation,
     pub(super) attempt: AttemptId,
     pub(super) host: HostIdentity,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Withdrawn {
+    pub(super) generation: Generation,
+    pub(super) attempt: AttemptId,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -141,7 +151,7 @@ impl Emitted {
         &self.operation
     }
 
-    /// What it records, in order: `intent`, `dispatched`, `started`, `completed`, `acked`, `needs_reconciliation`, `resolved`.
+    /// What it records, in order: `intent`, `dispatched`, `withdrawn`, `started`, `completed`, `acked`, `needs_reconciliation`, `resolved`.
     pub fn kinds(&self) -> impl Iterator<Item = &'static str> {
         self.records.iter().map(Record::kind)
     }
@@ -150,14 +160,17 @@ impl Emitted {
 /// The outcome of a command, as a completion records it. The bytes of its streams are files of their own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Completion {
-    /// The remote exit status; none where it was ended by a signal, or where it was lost.
-    pub remote_exit: Option<u32>,
-    /// The signal that ended it, without `SIG`.
-    pub remote_signal: Option<String>,
-    /// False: the end was seen, and how it ended was not.
-    pub remote_exit_known: bool,
-    /// What the receipt says beside it: `cancel`, `timeout`, `truncated`, `operator`.
-    pub flags: Vec<String>,
+    /// The exit status, as the shell that waited for it has it: a death by a signal is 128 and its number.
+    pub remote_exit: u8,
+    /// It was ended by `ops cancel`.
+    #[serde(default)]
+    pub cancelled: bool,
+    /// It was ended because its `--timeout` was over.
+    #[serde(default)]
+    pub timed_out: bool,
+    /// Something it left behind kept its output open.
+    #[serde(default)]
+    pub held_open: bool,
     /// Standard output.
     pub stdout: StreamDigest,
     /// Standard error.
@@ -167,9 +180,12 @@ pub struct Completion {
 /// One stream of a completed command.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamDigest {
-    /// How many bytes it had.
+    /// How many bytes of it were kept on the host.
     pub bytes: u64,
-    /// SHA-256 over them, in hex; none where they were not fetched.
+    /// It had more, and the host's cap cut it.
+    #[serde(default)]
+    pub truncated: bool,
+    /// SHA-256 over those bytes, in hex; none where they were not fetched.
     pub sha256: Option<String>,
     /// The file that holds them, below the state directory; none where there is none.
     pub spool: Option<String>,

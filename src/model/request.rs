@@ -277,6 +277,8 @@ pub struct RunOptions {
     pub effect: Effect,
     /// `sudo-exec` and `su-exec`: as another user.
     pub elevation: Option<Elevation>,
+    /// `--op`: the run is a keyed operation.
+    pub keyed: Option<KeyedOptions>,
 }
 
 /// As whom a command runs, and how it gets there.

@@ -1,5 +1,6 @@
 //! What is done with a session.
 
+pub mod durable;
 pub mod elevate;
 pub mod exec;
 pub mod limits;

@@ -68,6 +68,8 @@ pub struct Target {
     pub jump: Vec<Target>,
     /// `ProxyCommand`, its tokens expanded: for the user's shell, and never together with `jump`.
     pub proxy_command: Option<String>,
+    /// `HostKeyAlias`: what tells the host from others, wherever it is reached.
+    pub host_key_alias: Option<String>,
     /// How its host key is judged.
     pub host_keys: HostKeyRules,
     /// `RevokedHostKeys`: a file of keys, or a KRL, that are not to be trusted.

@@ -69,6 +69,7 @@ impl<'a> Resolver<'a> {
             port,
             jump,
             proxy_command,
+            host_key_alias: alias.clone(),
             host_keys: trust::rules(options, &settings, &tokens)?,
             revoked_host_keys: trust::revoked(&settings, &tokens)?,
             known_hosts_command: trust::command(&settings, &tokens)?,
