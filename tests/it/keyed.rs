@@ -273,7 +273,10 @@ fn a_signal_ends_the_call_and_not_the_operation() {
     for (signal, exit) in [(Signal::TERM, 143), (Signal::INT, 130), (Signal::HUP, 129)] {
         let operation = keeper.operation("sleep 2");
         let (mut child, mut lines) = spoken(&keeper, &operation, "--output ndjson");
-        assert!(lines.any(|line| line.unwrap().contains("out\\n")));
+        let mut seen = Vec::new();
+        while !seen.last().is_some_and(|line: &String| line.contains("\"stdout\",")) {
+            seen.push(lines.next().unwrap_or_else(|| panic!("it ended: {seen:?}")).unwrap());
+        }
         let began = Instant::now();
         send(&[i32::try_from(child.id()).unwrap()], signal);
         let last = lines.map(Result::unwrap).last().unwrap();
@@ -368,7 +371,7 @@ fn nothing_is_left_on_the_host_when_it_ended() {
     let operation = keeper.operation("true");
     operation.ran_once(&operation.run(), "the call");
     assert!(operation.wait_until_quiet(Duration::from_secs(10)), "{:?}", operation.keepers(""));
-    let gone = wait::eventually(Duration::from_secs(20), || !keeper.sshd().runs("dd bs=1"));
+    let gone = wait::eventually(Duration::from_secs(20), || keeper.launchers().is_empty());
     assert!(gone, "{:?}", keeper.sshd().session_processes());
     // A call that dies leaves nothing either, but the operation.
     let operation = keeper.operation("sleep 3");
@@ -376,7 +379,7 @@ fn nothing_is_left_on_the_host_when_it_ended() {
     operation.wait_until_it_began();
     call.signal(Signal::KILL);
     call.finish();
-    let gone = wait::eventually(Duration::from_secs(15), || !keeper.sshd().runs("dd bs=1"));
+    let gone = wait::eventually(Duration::from_secs(15), || keeper.launchers().is_empty());
     assert!(gone, "{:?}", keeper.sshd().session_processes());
     operation.ran_once(&operation.run(), "collected");
 }

@@ -53,16 +53,12 @@ fn stopped(keeper: &Keeper, seed: u64) -> bool {
     let operation = keeper.operation("true");
     let first = operation.cli().start();
     let role = dice.one_of(&["launcher", "launcher", " sup ", " wrap ", " run "]);
-    let ours = |line: &str| line.contains("dd bs=1 count=");
-    wait::until("a launcher", Duration::from_secs(20), || keeper.sshd().runs("dd bs=1 count=").then_some(()));
+    wait::until("a launcher", Duration::from_secs(20), || (!keeper.launchers().is_empty()).then_some(()));
     pause(Duration::from_millis(dice.below(70)));
     let mut victims = Vec::new();
     eventually(Duration::from_millis(60), || {
         victims = match role {
-            "launcher" => {
-                let all = keeper.sshd().session_processes();
-                all.into_iter().filter(|(_, line)| ours(line)).map(|(pid, _)| pid).collect()
-            }
+            "launcher" => keeper.launchers(),
             role => operation.keepers(role),
         };
         !victims.is_empty()

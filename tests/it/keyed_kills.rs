@@ -29,11 +29,7 @@ impl Killed {
 /// Those who play this role now.
 fn players(keeper: &Keeper, operation: &Operation<'_>, role: &str) -> Vec<i32> {
     match role {
-        // Whoever listens to a client: the loader is in its command line.
-        "launcher" => {
-            let sessions = keeper.sshd().session_processes();
-            sessions.into_iter().filter(|(_, line)| line.contains("dd bs=1 count=")).map(|(pid, _)| pid).collect()
-        }
+        "launcher" => keeper.launchers(),
         "command" => operation.commands(),
         role => operation.keepers(role),
     }
@@ -45,6 +41,11 @@ fn run_and_kill(keeper: &Keeper, operation: &Operation<'_>, dice: &mut Dice) -> 
     let deaths = 1 + dice.below(3);
     let mut plan: Vec<(u64, &'static str)> = (0..deaths).map(|_| (dice.below(140), dice.one_of(&ROLES))).collect();
     plan.sort_unstable();
+    if dice.one_in(2) {
+        // Or all at one moment.
+        let moment = plan[0].0;
+        plan.iter_mut().for_each(|(at, _)| *at = moment);
+    }
     let before_the_connection = dice.one_in(12);
     let mut call = operation.cli().start();
     if !before_the_connection {
@@ -61,7 +62,12 @@ fn run_and_kill(keeper: &Keeper, operation: &Operation<'_>, dice: &mut Dice) -> 
             }
             continue;
         }
-        let players = players(keeper, operation, role);
+        let mut players = Vec::new();
+        // Who is not there yet is waited for a little.
+        eventually(Duration::from_millis(250), || {
+            players = self::players(keeper, operation, role);
+            !players.is_empty() || operation.registers().keys().any(|name| name.ends_with("/done"))
+        });
         signal(&players, Signal::KILL);
         if !players.is_empty() {
             killed.push(role);
@@ -116,7 +122,7 @@ fn judge(operation: &Operation<'_>, run: &Run, killed: &Killed, case: &str) -> E
 
 fn scenario(keeper: &Keeper, seed: u64) -> String {
     let mut dice = Dice::new(seed);
-    let middle = dice.one_of(&["true", "sleep 0.03", "sleep 0.2", "seq 1 3000"]);
+    let middle = dice.one_of(&["true", "sleep 0.1", "sleep 0.3", "seq 1 3000; sleep 0.2; seq 1 3000"]);
     let effect = dice.one_of(&["", "", "--effect idempotent", "--effect read"]);
     let status = dice.one_of(&[0, 3]);
     let operation = keeper.operation_ending(middle, status).with(effect);
@@ -152,11 +158,12 @@ fn scenario(keeper: &Keeper, seed: u64) -> String {
     }
     assert!(operation.wait_until_quiet(Duration::from_secs(40)), "somebody is left: {}", context());
     assert_eq!(operation.starts(), starts, "later: {}", context());
-    match said.error_code() {
+    let told = match said.error_code() {
         "" => "0".into(),
         "remote_exit" => format!("1 ({})", said["remote_exit"]),
         code => code.to_owned(),
-    }
+    };
+    if killed.0.is_empty() { format!("{told}, nobody hit") } else { told }
 }
 
 fn rounds(short: u64, long: u64) {

@@ -14,6 +14,9 @@ use ssh_cli::journal::key_hash;
 use super::cli::Cli;
 use super::{Account, Dropbear, Envelope, FaultProxy, Run, Scratch, Sshd, proc, random_hex, wait};
 
+/// What the exec request of a keyed call is known by.
+const LOADER: &str = "_prog=;while";
+
 /// A server, and an account that keeps receipts.
 pub struct Keeper {
     server: Option<Server>,
@@ -92,6 +95,12 @@ impl Keeper {
         dir
     }
 
+    /// Those who listen to a client on the sshd's side now.
+    pub fn launchers(&self) -> Vec<i32> {
+        let sessions = self.sshd().session_processes();
+        sessions.into_iter().filter(|(_, line)| line.contains(LOADER)).map(|(pid, _)| pid).collect()
+    }
+
     /// A directory that the account may write in.
     pub fn ledgers(&self) -> PathBuf {
         self.scratch.join("ledgers")
@@ -163,7 +172,8 @@ impl Operation<'_> {
     /// The same with more options, by another command.
     pub fn cli_with(&self, verb: &str, more: &str, state: &str) -> Cli {
         let command = shlex::try_quote(&self.command).unwrap();
-        self.keeper.cli(&format!("{verb} --op {} {} {more} DEST {command}", self.key, self.options), state)
+        self.keeper
+            .cli(&format!("{verb} --op {} --max-output 1MiB {} {more} DEST {command}", self.key, self.options), state)
     }
 
     pub fn run(&self) -> Run {
