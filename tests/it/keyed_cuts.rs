@@ -88,11 +88,12 @@ fn sweep(keeper: &Keeper, how: Break, at_once: usize, short: u64, in_a_long_run:
         .map(|seed| {
             let mut dice = Dice::new(*seed);
             let way = dice.one_of(&[Way::Up, Way::Down]);
-            let after = match dice.below(3) {
+            let whole = total[way as usize];
+            let after = match dice.below(4) {
                 0 => dice.one_of(&borders[way as usize]),
-                // The conversation about the operation is the last part of it.
-                1 => total[way as usize] * 2 / 3 + dice.below(total[way as usize] / 3 + 40),
-                _ => dice.below(total[way as usize] + 40),
+                1 => dice.below(whole + 40),
+                // The conversation about the operation is the last part of it; most of what comes before is the program.
+                _ => whole.saturating_sub(1500) + dice.below(1540),
             };
             Place { way, after, seed: *seed }
         })
@@ -114,29 +115,29 @@ fn sweep(keeper: &Keeper, how: Break, at_once: usize, short: u64, in_a_long_run:
 #[test]
 fn after_a_reset_anywhere_the_same_line_leads_to_one_run() {
     let Some(keeper) = Keeper::start() else { return };
-    sweep(&keeper, Break::Cut(Mode::Rst), 3, 24, 150);
+    sweep(&keeper, Break::Cut(Mode::Rst), 3, 18, 150);
 }
 
 #[test]
 fn after_an_end_of_stream_anywhere_the_same_line_leads_to_one_run() {
     let Some(keeper) = Keeper::start() else { return };
-    sweep(&keeper, Break::Cut(Mode::Fin), 3, 24, 150);
+    sweep(&keeper, Break::Cut(Mode::Fin), 3, 18, 150);
 }
 
 #[test]
 fn after_a_silence_anywhere_the_same_line_leads_to_one_run() {
     let Some(keeper) = Keeper::start() else { return };
-    sweep(&keeper, Break::Cut(Mode::Silence), 12, 24, 150);
+    sweep(&keeper, Break::Cut(Mode::Silence), 12, 18, 150);
 }
 
 #[test]
 fn what_arrives_long_after_its_client_went_starts_nothing_twice() {
     let Some(keeper) = Keeper::start() else { return };
-    sweep(&keeper, Break::Late, 12, 24, 200);
+    sweep(&keeper, Break::Late, 12, 18, 200);
 }
 
 #[test]
 fn on_dropbear_too_the_same_line_leads_to_one_run() {
     let Some(keeper) = Keeper::dropbear() else { return };
-    sweep(&keeper, Break::Cut(Mode::Rst), 3, 16, 150);
+    sweep(&keeper, Break::Cut(Mode::Rst), 3, 14, 150);
 }

@@ -187,7 +187,7 @@ fn rounds(short: u64, long: u64) {
 
 #[test]
 fn whoever_is_killed_it_starts_once_and_is_told_truly() {
-    rounds(16, 400);
+    rounds(14, 400);
 }
 
 #[test]
