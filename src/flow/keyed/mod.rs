@@ -5,6 +5,7 @@
 //! | [`account`], [`material`] | whose operation it is, and what is sent for it |
 //! | this file | our own record, asked before every attempt; attempts |
 //! | [`visit`] | one conversation with the host: look, decide, start or follow |
+//! | [`launch`] | the start of a generation |
 //! | [`host`] | what the host shows, in the words of the table |
 //! | [`follow`], [`spool`] | its output, passed on and kept |
 //! | [`settle`], [`outcome`] | how it ended, recorded and told |
@@ -12,6 +13,7 @@
 mod account;
 mod follow;
 mod host;
+mod launch;
 mod material;
 mod outcome;
 mod settle;
