@@ -95,6 +95,7 @@ fn a_full_disk_there_means_not_started_or_completed() {
         }
         disk.clear();
         let last = operation.settle(&case);
+        println!("{case}: {} {} after {:?}", said.exit(), said.error_code(), run.elapsed);
         assert!(operation.starts() <= 1, "{case}: {run}\n{last}");
         if said.exit() == 73 {
             operation.ran_once(&last, &format!("{case}, and then room"));

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use crate::rig::ledger::{Keeper, Operation, outcome};
-use crate::rig::{Account, Run, Sshd, Sudoers, needs};
+use crate::rig::{Account, Sshd, Sudoers, needs};
 
 #[test]
 fn every_login_shell_keeps_a_receipt() {
@@ -41,14 +41,13 @@ fn dropbear_keeps_a_receipt_too() {
 }
 
 /// Nothing is kept there, so nothing is started; and that is said in this way.
-fn refused(operation: &Operation<'_>, exit: i64, code: &str) -> Run {
+fn refused(operation: &Operation<'_>, exit: i64, code: &str) {
     for _ in 0..2 {
         let run = operation.run();
         let said = run.failed(exit, code);
         assert!(said["started"] == "no" && said["operation"]["state"] == "refused", "{run}");
         assert!(operation.lines().is_empty() && run.elapsed < Duration::from_secs(30), "{run}");
     }
-    operation.run()
 }
 
 #[test]
@@ -62,10 +61,23 @@ fn an_account_without_a_shell_keeps_none() {
 #[test]
 fn a_forced_command_keeps_none() {
     let Some(account) = Account::spoilt("keyed-forced") else { return };
-    for forced in ["echo no", "cat", "cat >/dev/null; exit 3", "sleep 0.2"] {
+    for forced in ["echo no", "head -c 1000; exit 3", "sleep 0.2"] {
         let keeper = Keeper::of(Sshd::build().account(account.clone()).line(format!("ForceCommand {forced}")).start());
         refused(&keeper.operation("true"), 69, "receipt_unsupported");
     }
+}
+
+#[test]
+fn a_forced_command_that_listens_without_end_is_not_waited_for() {
+    let Some(account) = Account::spoilt("keyed-forced") else { return };
+    let forced = ["cat", "cat >/dev/null", "while :; do echo; sleep 1; done"];
+    crate::rig::ledger::each(&forced, forced.len(), |forced| {
+        let keeper = Keeper::of(Sshd::build().account(account.clone()).line(format!("ForceCommand {forced}")).start());
+        let operation = keeper.operation("true");
+        let run = operation.run();
+        let said = run.failed(69, "receipt_unsupported");
+        assert!(said["started"] == "no" && run.elapsed < Duration::from_secs(40), "{run}");
+    });
 }
 
 #[test]
