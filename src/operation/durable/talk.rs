@@ -72,8 +72,9 @@ pub struct Talk<'a> {
     alive: tokio::time::Interval,
     aside: Vec<u8>,
     greeted: bool,
-    /// How long the program may take to greet.
+    /// How long the program may take to greet, and when that is over: what else is said or heard meanwhile changes nothing.
     greeting_within: Duration,
+    greeting_by: Instant,
     ended: Option<Over>,
 }
 
@@ -113,7 +114,8 @@ impl<'a> Talk<'a> {
         });
         let mut alive = interval_at(Instant::now() + ALIVE_EVERY, ALIVE_EVERY);
         alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let greeting_within = START_ANSWER_SECS + program.len() as u64 / SLOW_LINK_BYTES_PER_SEC;
+        let slowly = program.len() as u64 / SLOW_LINK_BYTES_PER_SEC;
+        let greeting_within = Duration::from_secs(START_ANSWER_SECS + slowly);
         let is_barred = door.is_some();
         let mut talk = Self {
             session,
@@ -127,7 +129,8 @@ impl<'a> Talk<'a> {
             alive,
             aside: Vec::new(),
             greeted: false,
-            greeting_within: Duration::from_secs(greeting_within),
+            greeting_within,
+            greeting_by: Instant::now() + greeting_within,
             ended: None,
         };
         if !is_barred {
@@ -152,6 +155,7 @@ impl<'a> Talk<'a> {
 
     fn send_program(&mut self) {
         if let Some(program) = self.program.take() {
+            self.greeting_by = Instant::now() + self.greeting_within;
             self.send(program.into());
         }
     }
@@ -177,6 +181,7 @@ impl<'a> Talk<'a> {
                 return Err(over.clone());
             }
             let is_barred = self.door.as_ref().is_some_and(|door| !door.is_open());
+            let no_greeting = self.greeting_by.saturating_duration_since(Instant::now());
             let event = tokio::select! {
                 event = self.reader.next() => event,
                 _ = self.alive.tick(), if !is_barred => {
@@ -187,7 +192,7 @@ impl<'a> Talk<'a> {
                     self.unheard();
                     continue;
                 }
-                () = silence(self.session, self.greeting_within), if !self.greeted && !is_barred => {
+                () = silence(self.session, no_greeting), if !self.greeted && !is_barred => {
                     self.ended = Some(Over::Silent);
                     continue;
                 }

@@ -39,6 +39,7 @@ pub struct Cli {
     identity: Option<PathBuf>,
     host_lines: Vec<String>,
     known_hosts: Option<PathBuf>,
+    options: Vec<String>,
     envs: Vec<(String, OsString)>,
     stdin: Stdin,
     stdout_closed: bool,
@@ -85,6 +86,7 @@ impl Cli {
             identity: None,
             host_lines: Vec::new(),
             known_hosts: None,
+            options: Vec::new(),
             envs: Vec::new(),
             stdin: Stdin::Null,
             stdout_closed: false,
@@ -114,6 +116,12 @@ impl Cli {
     /// This file instead.
     pub fn known_hosts(mut self, file: &Path) -> Self {
         self.known_hosts = Some(file.into());
+        self
+    }
+
+    /// One more `-o KEY=VALUE` where the options stand.
+    pub fn option(mut self, option: &str) -> Self {
+        self.options.push(option.into());
         self
     }
 
@@ -200,6 +208,9 @@ impl Cli {
         let mut words: Vec<OsString> =
             ["-F", "none", "-o", "GlobalKnownHostsFile=/dev/null", "-o"].map(Into::into).into();
         words.push(format!("UserKnownHostsFile={}", known_hosts.display()).into());
+        for option in &self.options {
+            words.extend(["-o".into(), option.into()]);
+        }
         if let Some(key) = &self.identity {
             words.extend(["-i".into(), key.into()]);
         }
@@ -270,6 +281,11 @@ impl Running {
     /// Looks at what other users can see of it, now.
     pub fn look(&mut self) {
         self.visible.extend(proc::everything_visible(i32::try_from(self.child.id()).unwrap()));
+    }
+
+    /// Whether it is over within this time.
+    pub fn ends_within(&mut self, limit: Duration) -> bool {
+        super::wait::eventually(limit, || self.child.try_wait().unwrap().is_some())
     }
 
     pub fn finish(mut self) -> Run {

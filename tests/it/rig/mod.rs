@@ -3,10 +3,12 @@
 
 mod account;
 mod cli;
+pub mod dice;
 mod envelope;
 mod fake;
 mod fake_ssh;
 mod keys;
+pub mod ledger;
 pub mod needs;
 pub mod proc;
 mod proxy;

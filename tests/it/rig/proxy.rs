@@ -40,6 +40,7 @@ struct Faults {
     delay: [Duration; 2],
     refuse_first: u64,
     stall: Option<(Way, u64, Duration)>,
+    noting: bool,
 }
 
 /// A proxy, ended with the test.
@@ -56,6 +57,8 @@ struct Shared {
     stop: AtomicBool,
     bytes: [AtomicU64; 2],
     connections: AtomicU64,
+    /// Where each piece ended that came by; only where that is asked for.
+    borders: Mutex<[Vec<u64>; 2]>,
     /// Every live connection: silent ones must stay open, and all must end with the proxy.
     links: Mutex<Vec<std::sync::Weak<Link>>>,
     /// What keeps a silent connection open.
@@ -95,13 +98,19 @@ impl FaultProxy {
         self
     }
 
-    /// Resets the first so many connections.
+    /// Notes where each piece ends that comes by.
+    pub fn noting(mut self) -> Self {
+        self.faults.noting = true;
+        self
+    }
+
     /// Holds this direction up once, when this many bytes have passed: an outage that ends.
     pub fn stall(mut self, way: Way, after: u64, span: Duration) -> Self {
         self.faults.stall = Some((way, after, span));
         self
     }
 
+    /// Resets the first so many connections.
     pub fn refuse_first(mut self, connections: u64) -> Self {
         self.faults.refuse_first = connections;
         self
@@ -137,6 +146,11 @@ impl FaultProxy {
     /// Bytes delivered that way so far.
     pub fn bytes(&self, way: Way) -> u64 {
         self.shared.bytes[way as usize].load(Ordering::SeqCst)
+    }
+
+    /// Where the pieces ended that came by, for each way.
+    pub fn borders(&self) -> [Vec<u64>; 2] {
+        self.shared.borders.lock().unwrap().clone()
     }
 
     /// Connections accepted so far, the refused ones included.
@@ -239,7 +253,10 @@ impl Link {
                         self.cut(mode, shared);
                     }
                 } else if to.write_all(&rest[..take]).is_ok() {
-                    shared.bytes[index].fetch_add(take as u64, Ordering::SeqCst);
+                    let before = shared.bytes[index].fetch_add(take as u64, Ordering::SeqCst);
+                    if faults.noting {
+                        shared.borders.lock().unwrap()[index].push(before + take as u64);
+                    }
                 } else {
                     return;
                 }

@@ -19,7 +19,7 @@ pub struct Dropbear {
     child: Child,
     pub port: u16,
     account: Account,
-    host_line: String,
+    pub host_line: String,
     _scratch: Scratch,
 }
 
