@@ -264,7 +264,7 @@ fn unknown(call: &Call) -> OperationFacts {
         key: call.operation.key.clone(),
         generation: Generation::FIRST,
         attempt: None,
-        fingerprint: call.fingerprint.clone(),
+        fingerprint: Some(call.fingerprint.clone()),
         state: OperationState::Refused,
         replayed: false,
         attached: false,
