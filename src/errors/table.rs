@@ -62,6 +62,7 @@ const fn cancelled(code: &'static str) -> Row {
 
 impl Fault {
     /// The fault's row in the table.
+    #[expect(clippy::too_many_lines, reason = "a row for each fault")]
     pub fn row(&self) -> Row {
         match self {
             Self::Usage { .. } => permanent("usage", Phase::Usage, exit::EX_USAGE),

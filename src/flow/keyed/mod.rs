@@ -5,17 +5,19 @@
 //! | [`account`], [`material`] | whose operation it is, and what is sent for it |
 //! | this file | our own record, asked before every attempt; attempts |
 //! | [`visit`] | one conversation with the host: look, decide, start or follow |
+//! | [`greeting`] | how a conversation begins |
 //! | [`host`] | what the host shows, in the words of the table |
 //! | [`follow`], [`spool`] | its output, passed on and kept |
 //! | [`settle`], [`outcome`] | how it ended, recorded and told |
 
-mod account;
-mod follow;
-mod host;
+pub(super) mod account;
+pub(super) mod follow;
+pub(super) mod greeting;
+pub(super) mod host;
 mod material;
-mod outcome;
-mod settle;
-mod spool;
+pub(super) mod outcome;
+pub(super) mod settle;
+pub(super) mod spool;
 mod visit;
 
 use std::path::Path;

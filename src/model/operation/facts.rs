@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AttemptId, Evidence, Fingerprint, Generation, OnHost, OperationId, OperationKey, Recorded, SequenceNumber, TargetAccount,
+    AttemptId, Evidence, Fingerprint, Generation, OnHost, OperationId, OperationKey, Recorded, SequenceNumber,
+    TargetAccount,
 };
 use crate::effect::Effect;
 use crate::model::moment::Moment;
@@ -115,7 +116,7 @@ pub struct OperationListing {
 
 impl OperationListing {
     /// One of which our record says no more than this.
-    pub const fn bare(OperationId { target, key }: OperationId, state: Recorded) -> Self {
+    pub fn bare(OperationId { target, key }: OperationId, state: Recorded) -> Self {
         Self {
             key,
             target,

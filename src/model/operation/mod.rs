@@ -11,8 +11,8 @@ pub use account::{TargetAccount, Via};
 pub use evidence::{Comparison, Evidence, Reason, Recorded, Seen};
 pub use facts::{DedupOrigin, OperationFacts, OperationListing, OperationState, Origin};
 pub use host::{HostIdentity, StartPermission};
-pub use on_host::{FencedBy, HostState, OnHost, Settlement};
 pub use key::{AttemptId, BadKey, Fingerprint, KeyHash, OperationKey, hex};
+pub use on_host::{FencedBy, HostState, OnHost, Settlement};
 
 use std::fmt;
 
