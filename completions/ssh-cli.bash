@@ -275,7 +275,7 @@ _ssh__cli() {
             return 0
             ;;
         ssh__subcmd__cli__subcmd__exec)
-            opts="-F -o -l -P -p -i -J -n -v -h --config --option --user --port --identity --jump --password --passphrase --otp --host-key-policy --host-key --connect-timeout --deadline --keepalive --stdin --stdin-file --script --argv --cwd --env --secret-env --login --pty --timeout --no-exit-status --effect --retries --retry-base --retry-max-delay --retry-wait --max-output --no-spill --stdout-file --base64 --remote-exit --output --json --raw --detail --verbose --help"
+            opts="-F -o -l -P -p -i -J -n -v -h --config --option --user --port --identity --jump --password --passphrase --otp --host-key-policy --host-key --connect-timeout --deadline --keepalive --stdin --stdin-file --script --argv --cwd --env --secret-env --login --pty --timeout --no-exit-status --effect --idempotency-key --op --wait --dedupe --retries --retry-base --retry-max-delay --retry-wait --max-output --no-spill --stdout-file --base64 --remote-exit --output --json --raw --detail --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -457,6 +457,18 @@ _ssh__cli() {
                     ;;
                 --effect)
                     COMPREPLY=($(compgen -W "read idempotent write" -- "${cur}"))
+                    return 0
+                    ;;
+                --op)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --idempotency-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --wait)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --retries)
@@ -868,7 +880,7 @@ _ssh__cli() {
             return 0
             ;;
         ssh__subcmd__cli__subcmd__su__subcmd__exec)
-            opts="-F -o -l -P -p -i -J -n -v -h --as --su-password --config --option --user --port --identity --jump --password --passphrase --otp --host-key-policy --host-key --connect-timeout --deadline --keepalive --stdin --stdin-file --script --argv --cwd --env --secret-env --login --pty --timeout --no-exit-status --effect --retries --retry-base --retry-max-delay --retry-wait --max-output --no-spill --stdout-file --base64 --remote-exit --output --json --raw --detail --verbose --help"
+            opts="-F -o -l -P -p -i -J -n -v -h --as --su-password --config --option --user --port --identity --jump --password --passphrase --otp --host-key-policy --host-key --connect-timeout --deadline --keepalive --stdin --stdin-file --script --argv --cwd --env --secret-env --login --pty --timeout --no-exit-status --effect --idempotency-key --op --wait --dedupe --retries --retry-base --retry-max-delay --retry-wait --max-output --no-spill --stdout-file --base64 --remote-exit --output --json --raw --detail --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1060,6 +1072,18 @@ _ssh__cli() {
                     COMPREPLY=($(compgen -W "read idempotent write" -- "${cur}"))
                     return 0
                     ;;
+                --op)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --idempotency-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --wait)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --retries)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1107,7 +1131,7 @@ _ssh__cli() {
             return 0
             ;;
         ssh__subcmd__cli__subcmd__sudo__subcmd__exec)
-            opts="-F -o -l -P -p -i -J -n -v -h --as --sudo-password --sudo-direct --config --option --user --port --identity --jump --password --passphrase --otp --host-key-policy --host-key --connect-timeout --deadline --keepalive --stdin --stdin-file --script --argv --cwd --env --secret-env --login --pty --timeout --no-exit-status --effect --retries --retry-base --retry-max-delay --retry-wait --max-output --no-spill --stdout-file --base64 --remote-exit --output --json --raw --detail --verbose --help"
+            opts="-F -o -l -P -p -i -J -n -v -h --as --sudo-password --sudo-direct --config --option --user --port --identity --jump --password --passphrase --otp --host-key-policy --host-key --connect-timeout --deadline --keepalive --stdin --stdin-file --script --argv --cwd --env --secret-env --login --pty --timeout --no-exit-status --effect --idempotency-key --op --wait --dedupe --retries --retry-base --retry-max-delay --retry-wait --max-output --no-spill --stdout-file --base64 --remote-exit --output --json --raw --detail --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1297,6 +1321,18 @@ _ssh__cli() {
                     ;;
                 --effect)
                     COMPREPLY=($(compgen -W "read idempotent write" -- "${cur}"))
+                    return 0
+                    ;;
+                --op)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --idempotency-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --wait)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --retries)

@@ -67,6 +67,8 @@ complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand exec" -l timeout -d 'Lim
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand exec" -l effect -d 'What running it a second time would do' -r -f -a "read\t'Nothing: it only looks'
 idempotent\t'Nothing more than the first time'
 write\t'It again'"
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand exec" -l op -l idempotency-key -d 'Name the operation: it is started at most once under this key, goes on without us, and can be asked about again' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand exec" -l wait -d 'How long this call follows the operation, which goes on: 0 starts it and looks once [default: until it ends]' -r
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand exec" -l retries -d 'Try again so often after a failure that is transient and safe to repeat, at most 10 times [default: 0]' -r
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand exec" -l retry-base -d 'The base of the waits: each is drawn from 0 to base times 2^attempt [default: 200ms]' -r
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand exec" -l retry-max-delay -d 'The longest wait, at most 60s [default: 5s]' -r
@@ -82,6 +84,7 @@ complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand exec" -l argv -d 'Quote 
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand exec" -l login -d 'Run through a login shell, with its PATH; needs a POSIX shell there'
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand exec" -l pty -d 'Ask for a terminal there; both streams become one'
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand exec" -l no-exit-status -d 'For gear that never sends an exit status: an orderly end is success, with a warning'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand exec" -l dedupe -d 'Let an equal call answer that is completed under another key; for --effect read and idempotent'
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand exec" -l no-spill -d 'Do not keep a cut stream whole in the state directory'
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand exec" -l base64 -d 'Put a stream with NUL bytes into the envelope as base64, where it fits; implies --json'
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand exec" -l remote-exit -d 'End with the remote status: 1-63 and 79-254 pass, signals as 128+n, all else that is not 0 is 1'
@@ -166,6 +169,8 @@ complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand sudo-exec" -l timeout -d
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand sudo-exec" -l effect -d 'What running it a second time would do' -r -f -a "read\t'Nothing: it only looks'
 idempotent\t'Nothing more than the first time'
 write\t'It again'"
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand sudo-exec" -l op -l idempotency-key -d 'Name the operation: it is started at most once under this key, goes on without us, and can be asked about again' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand sudo-exec" -l wait -d 'How long this call follows the operation, which goes on: 0 starts it and looks once [default: until it ends]' -r
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand sudo-exec" -l retries -d 'Try again so often after a failure that is transient and safe to repeat, at most 10 times [default: 0]' -r
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand sudo-exec" -l retry-base -d 'The base of the waits: each is drawn from 0 to base times 2^attempt [default: 200ms]' -r
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand sudo-exec" -l retry-max-delay -d 'The longest wait, at most 60s [default: 5s]' -r
@@ -182,6 +187,7 @@ complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand sudo-exec" -l argv -d 'Q
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand sudo-exec" -l login -d 'Run through a login shell, with its PATH; needs a POSIX shell there'
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand sudo-exec" -l pty -d 'Ask for a terminal there; both streams become one'
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand sudo-exec" -l no-exit-status -d 'For gear that never sends an exit status: an orderly end is success, with a warning'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand sudo-exec" -l dedupe -d 'Let an equal call answer that is completed under another key; for --effect read and idempotent'
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand sudo-exec" -l no-spill -d 'Do not keep a cut stream whole in the state directory'
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand sudo-exec" -l base64 -d 'Put a stream with NUL bytes into the envelope as base64, where it fits; implies --json'
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand sudo-exec" -l remote-exit -d 'End with the remote status: 1-63 and 79-254 pass, signals as 128+n, all else that is not 0 is 1'
@@ -217,6 +223,8 @@ complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand su-exec" -l timeout -d '
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand su-exec" -l effect -d 'What running it a second time would do' -r -f -a "read\t'Nothing: it only looks'
 idempotent\t'Nothing more than the first time'
 write\t'It again'"
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand su-exec" -l op -l idempotency-key -d 'Name the operation: it is started at most once under this key, goes on without us, and can be asked about again' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand su-exec" -l wait -d 'How long this call follows the operation, which goes on: 0 starts it and looks once [default: until it ends]' -r
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand su-exec" -l retries -d 'Try again so often after a failure that is transient and safe to repeat, at most 10 times [default: 0]' -r
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand su-exec" -l retry-base -d 'The base of the waits: each is drawn from 0 to base times 2^attempt [default: 200ms]' -r
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand su-exec" -l retry-max-delay -d 'The longest wait, at most 60s [default: 5s]' -r
@@ -232,6 +240,7 @@ complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand su-exec" -l argv -d 'Quo
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand su-exec" -l login -d 'Run through a login shell, with its PATH; needs a POSIX shell there'
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand su-exec" -l pty -d 'Ask for a terminal there; both streams become one'
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand su-exec" -l no-exit-status -d 'For gear that never sends an exit status: an orderly end is success, with a warning'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand su-exec" -l dedupe -d 'Let an equal call answer that is completed under another key; for --effect read and idempotent'
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand su-exec" -l no-spill -d 'Do not keep a cut stream whole in the state directory'
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand su-exec" -l base64 -d 'Put a stream with NUL bytes into the envelope as base64, where it fits; implies --json'
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand su-exec" -l remote-exit -d 'End with the remote status: 1-63 and 79-254 pass, signals as 128+n, all else that is not 0 is 1'

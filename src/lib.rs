@@ -17,7 +17,7 @@
 //! | [`report`] | the envelope, events, raw output, schemas | model, errors, effect, secret, constants |
 //! | `target` | local only: destination, `ssh_config`, `known_hosts`, identities, secret sources | model, errors, secret, constants, wildcard |
 //! | `connection` | russh: dial, host key, authentication, channel | target, model, errors, secret, constants |
-//! | `operation` | what is done with a session: exec, elevate before it, and transfer | connection, model, effect, errors, secret, shell, constants, wildcard |
+//! | `operation` | what is done with a session: exec, elevate before it, transfer, and durable: an operation with a key on the host | connection, model, effect, errors, secret, shell, constants, wildcard |
 //! | `flow` | the order of things, one file for each command, and the only place that sleeps | operation, connection, target, journal, retry, model, errors, secret, shell, constants |
 //! | this file, `signals`, `logging` | runtime, signals, the way out | cli, flow, report, model, errors, retry |
 //!

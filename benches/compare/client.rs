@@ -37,6 +37,11 @@ impl Pair {
         Ok(Self { theirs: Cost::median(&theirs), ours: Cost::median(&ours) })
     }
 
+    /// How much longer ours took.
+    pub fn more_ms(&self) -> f64 {
+        self.ours.wall_ms - self.theirs.wall_ms
+    }
+
     pub fn show(&self, what: &str, wall_target: Option<f64>, cpu_target: Option<f64>) {
         let rows = [
             ("wall", "ms", self.theirs.wall_ms, self.ours.wall_ms, wall_target),
@@ -64,7 +69,7 @@ fn figure(value: f64, unit: &str) -> String {
     if value < 100.0 { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") }
 }
 
-fn verdict(most: &str, met: bool) -> String {
+pub fn verdict(most: &str, met: bool) -> String {
     format!("at most {most}: {}", if met { "met" } else { "MISSED" })
 }
 

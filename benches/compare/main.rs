@@ -8,6 +8,7 @@
 mod client;
 mod copies;
 mod delay;
+mod keyed;
 mod server;
 
 use std::error::Error;
@@ -64,6 +65,7 @@ fn compare(plan: &Plan) -> Fallible<()> {
     let server = Server::start()?;
     println!("{:<34}{:>12}{:>12}{:>9}   target", "", "OpenSSH", "ssh-cli", "ratio");
     runs(plan, &server)?;
+    keyed::compare(plan, &server)?;
     copies::compare(plan, &server)
 }
 

@@ -89,7 +89,12 @@ impl Server {
     }
 
     pub fn ours(&self, options: &[&str], command: &str) -> Client {
-        self.client(OURS, &[&["exec"], options].concat(), self.port, &["127.0.0.1", command])
+        self.ours_at(self.port, options, command)
+    }
+
+    /// The same through this port.
+    pub fn ours_at(&self, port: u16, options: &[&str], command: &str) -> Client {
+        self.client(OURS, &[&["exec"], options].concat(), port, &["127.0.0.1", command])
     }
 
     /// OpenSSH's `scp`, through this port.

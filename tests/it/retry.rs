@@ -118,6 +118,28 @@ fn the_callers_of_the_readme_come_through_and_never_write_twice() {
     }
 }
 
+#[test]
+fn with_a_key_the_callers_of_the_readme_end_with_one_execution() {
+    if needs::no_program("jq") || needs::no_program("python3") {
+        return;
+    }
+    let sshd = Sshd::start();
+    for kind in ["shell", "python"] {
+        let ledger = sshd.shared_dir().join(format!("ledger-{kind}"));
+        let proxy = sshd.proxy().start();
+        let line = format!("exec --op {kind} DEST 'echo x >> {}; sleep 2; echo done'", ledger.display());
+        let cli = sshd.cli(&line).via(&proxy);
+        let calling = caller(kind, &cli.spelled()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        crate::rig::wait::until("the command to run", Duration::from_secs(20), || (lines(&ledger) == 1).then_some(()));
+        proxy.break_now(Mode::Rst);
+        let out = calling.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&out.stdout);
+        assert_eq!(out.status.code(), Some(0), "{kind}: {said}{}", String::from_utf8_lossy(&out.stderr));
+        assert!(said.contains(r#""stdout":"done\n""#) && said.contains(r#""attached":true"#), "{kind}: {said}");
+        assert_eq!((proxy.connections(), lines(&ledger)), (2, 1), "{kind}");
+    }
+}
+
 /// Cuts everywhere, for each effect, with a caller that re-invokes on 74 and only on that.
 #[test]
 fn a_caller_who_repeats_on_74_alone_never_writes_twice() {

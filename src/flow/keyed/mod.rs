@@ -5,6 +5,7 @@
 //! | [`account`], [`material`] | whose operation it is, and what is sent for it |
 //! | this file | our own record, asked before every attempt; attempts |
 //! | [`visit`] | one conversation with the host: look, decide, start or follow |
+//! | [`launch`] | the start of a generation |
 //! | [`greeting`] | how a conversation begins |
 //! | [`host`] | what the host shows, in the words of the table |
 //! | [`follow`], [`spool`] | its output, passed on and kept |
@@ -14,6 +15,7 @@ pub(super) mod account;
 pub(super) mod follow;
 pub(super) mod greeting;
 pub(super) mod host;
+mod launch;
 mod material;
 pub(super) mod outcome;
 pub(super) mod settle;

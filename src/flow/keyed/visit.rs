@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tokio::time::Instant;
 
-use super::follow::{Followed, Passed, Until, follow, unexpected};
+use super::follow::{Followed, Until, follow, unexpected};
 use super::greeting::{Greeting, greet, hear};
 use super::host::{identity, remote, seen};
 use super::settle::output_fault;
@@ -15,15 +15,15 @@ use crate::errors::Fault;
 use crate::flow::prepare::nul;
 use crate::flow::trip::{Channel, nonce};
 use crate::journal::decide::{Decision, Failure, Receipt, Remote, Wait, Why};
-use crate::journal::{Answer, Call, Dispatched, Journal, Look, Step, key_hash};
+use crate::journal::{Answer, Call, Journal, Look, key_hash};
 use crate::model::moment::Moment;
-use crate::model::operation::{AttemptId, Generation, HostIdentity, OperationState, Reason, StartPermission as _};
-use crate::model::outcome::{Phase, Started, Warning};
+use crate::model::operation::{Generation, HostIdentity, OperationState, Reason};
+use crate::model::outcome::Started;
 use crate::model::sink::Sink;
 use crate::operation::durable::program::Prologue;
 use crate::operation::durable::request::Request;
 use crate::operation::durable::talk::{Over, Said, Talk};
-use crate::operation::durable::wire::{Event, Fence, NoRoot, State};
+use crate::operation::durable::wire::{Event, NoRoot, State};
 
 /// A table that goes round and round on what a host says is not followed for ever.
 const DECISIONS_AT_MOST: usize = 16;
@@ -33,22 +33,22 @@ pub(super) struct Visit<'v, 'a, 'c, S> {
     pub(super) keyed: &'v mut Keyed<'a, S>,
     pub(super) journal: &'v mut Journal,
     pub(super) call: &'c Call,
-    ready: &'v Ready<'v>,
+    pub(super) ready: &'v Ready<'v>,
     pub(super) talk: Talk<'v>,
     host_key: String,
-    host: Option<HostIdentity>,
+    pub(super) host: Option<HostIdentity>,
     /// Whose attempt has the gate of the generation in question.
     pub(super) holder: Option<String>,
     /// The output of the generation in question, as far as it is here.
     pub(super) spool: Option<Spool>,
     /// What the host said that explains a refusal.
-    problem: String,
+    pub(super) problem: String,
     /// It may have begun, for all that was known before this conversation.
-    before: Started,
+    pub(super) before: Started,
 }
 
 /// What comes after a decision.
-enum Next {
+pub(super) enum Next {
     /// It is decided again, with this.
     Look(Remote),
     /// The end.
@@ -137,7 +137,7 @@ impl<'c, S: Sink> Visit<'_, '_, 'c, S> {
         self.ready.state_dir
     }
 
-    async fn hear(&mut self) -> Result<Result<Said, Over>, Fault> {
+    pub(super) async fn hear(&mut self) -> Result<Result<Said, Over>, Fault> {
         hear(&mut self.talk, self.keyed.trip.signals, self.keyed.trip.deadline).await
     }
 
@@ -168,123 +168,6 @@ impl<'c, S: Sink> Visit<'_, '_, 'c, S> {
         remote(state, &self.call.fingerprint, look.open(), silent, Moment::now())
     }
 
-    /// Starts this generation, unless somebody has. None: our own record has changed meanwhile.
-    async fn start(&mut self, look: Look<'c>, generation: Generation) -> Result<Option<Next>, Fault> {
-        if self.keyed.passed.is_any() {
-            if self.keyed.trip.sink.is_spent() {
-                // Our caller has the output of the generation before, and cannot give it back: the same line goes on.
-                return Err(Fault::OpTransportCut);
-            }
-            self.keyed.passed = Passed::default();
-            self.keyed.trip.begin_attempt();
-        }
-        let Step::Taken(committed) = look.permit(generation)?.commit_intent(self.journal)? else { return Ok(None) };
-        let Some(host) = self.host.clone() else {
-            return Err(internal("a start on a host that did not say who it is"));
-        };
-        let attempt = attempt_id()?;
-        let Step::Taken(go) = committed.dispatch(self.journal, attempt, host)? else { return Ok(None) };
-        let (line, parts) = self.ready.material.go(&go, self.keyed.request.run.timeout);
-        self.keyed.trip.finished.started = self.before.or_earlier(Started::Unknown);
-        self.keyed.tell(|facts| {
-            facts.generation = generation;
-            facts.attempt = Some(go.attempt().clone());
-            facts.state = OperationState::Cut;
-        });
-        self.talk.expect(0, 0);
-        self.talk.send(line.into());
-        for part in parts {
-            self.talk.send(part);
-        }
-        self.launched(&go, generation).await.map(Some)
-    }
-
-    /// What the host says to a start.
-    async fn launched(&mut self, go: &Dispatched<'_>, generation: Generation) -> Result<Next, Fault> {
-        let event = match self.hear().await? {
-            Ok(Said::Event(event)) => event,
-            Ok(Said::Data(..)) => return Err(internal("output before a word about the start")),
-            Err(over) => return Err(self.cut(&over)),
-        };
-        match event {
-            Event::Started { attempt, detached, .. } => {
-                self.taken(go, &attempt)?;
-                if detached.session_bound {
-                    let message =
-                        "the host's log-in manager ends what a session leaves behind: the operation may not outlive it";
-                    self.keyed.trip.warn(Warning::new("session_bound", message));
-                }
-                self.keyed.tell(|facts| facts.isolation = Some(detached.isolation));
-                self.goes_on(generation, Ends::Unknown).await
-            }
-            Event::Exists { attempt, .. } => {
-                self.taken(go, &attempt)?;
-                self.keyed.tell(|facts| facts.attached = true);
-                self.goes_on(generation, Ends::Unknown).await
-            }
-            Event::Mismatch { .. } => {
-                self.not_begun(go)?;
-                Ok(Next::Look(Remote::Seen { generation, receipt: Receipt::OtherRequest }))
-            }
-            Event::Fenced { fence, .. } => {
-                self.not_begun(go)?;
-                let receipt = match fence {
-                    Fence::Cancelled => Receipt::FencedByCancel,
-                    Fence::Resolved | Fence::Broken => Receipt::FencedByResolve,
-                };
-                Ok(Next::Look(Remote::Seen { generation, receipt }))
-            }
-            Event::Refused { why, .. } => self.refused(go, &why),
-            Event::Short { part, .. } => {
-                self.not_begun(go)?;
-                let problem = format!("the {part} did not arrive whole");
-                Err(Fault::ConnectionLost { phase: Phase::Channel, problem })
-            }
-            Event::Unsettled { .. } => Err(Fault::OpTransportCut),
-            event => Err(self.cut(&unexpected(&event))),
-        }
-    }
-
-    /// This attempt has started nothing, and never will.
-    fn not_begun(&mut self, go: &Dispatched<'_>) -> Result<(), Fault> {
-        self.journal.commit(&go.permit().withdrawn(go.attempt().clone()))?;
-        self.keyed.trip.finished.started = self.before;
-        if self.before == Started::No {
-            self.keyed.tell(|facts| facts.state = OperationState::Refused);
-        }
-        Ok(())
-    }
-
-    fn refused(&mut self, go: &Dispatched<'_>, why: &str) -> Result<Next, Fault> {
-        self.not_begun(go)?;
-        let path = || self.keyed.request.run.cwd.as_deref().unwrap_or_default().to_string_lossy().into_owned();
-        let problem = || match why {
-            "nospace" => "there is no space left in the account's home".to_owned(),
-            "unwritable" => "the account's home cannot be written".to_owned(),
-            why => format!("the start failed there: {why}"),
-        };
-        match why {
-            "cwd" => Err(Fault::CwdUnavailable { path: path(), problem: String::new() }),
-            "attempt" | "usage" => Err(internal(&format!("the host did not take the start: {why}"))),
-            _ if self.before == Started::No => Err(Fault::ReceiptUnwritable { problem: problem() }),
-            _ => {
-                self.problem = problem();
-                Ok(Next::Look(Remote::RootUnusable))
-            }
-        }
-    }
-
-    /// The host said whose attempt it took.
-    fn taken(&mut self, go: &Dispatched<'_>, attempt: &str) -> Result<(), Fault> {
-        self.keyed.trip.finished.started = Started::Yes;
-        self.holder = Some(attempt.to_owned());
-        let attempt: AttemptId =
-            attempt.parse().map_err(|_| internal("the host named an attempt that cannot be one"))?;
-        self.keyed.tell(|facts| facts.attempt = Some(attempt.clone()));
-        self.journal.commit(&go.permit().started(attempt))?;
-        Ok(())
-    }
-
     /// Follows what somebody started.
     async fn attach(&mut self, remote: Remote, ends: Ends) -> Result<Next, Fault> {
         let Remote::Seen { generation, .. } = remote else { return Err(internal("nothing was seen to be followed")) };
@@ -302,7 +185,7 @@ impl<'c, S: Sink> Visit<'_, '_, 'c, S> {
     }
 
     /// Follows from the beginning.
-    async fn goes_on(&mut self, generation: Generation, ends: Ends) -> Result<Next, Fault> {
+    pub(super) async fn goes_on(&mut self, generation: Generation, ends: Ends) -> Result<Next, Fault> {
         let mut spool = Spool::begin(self.ready.state_dir)?;
         if self.keyed.passed.is_any() {
             // Our caller has it from an earlier look in this conversation.
@@ -353,7 +236,7 @@ impl<'c, S: Sink> Visit<'_, '_, 'c, S> {
     }
 
     /// We do not see it any more.
-    fn cut(&mut self, over: &Over) -> Fault {
+    pub(super) fn cut(&mut self, over: &Over) -> Fault {
         log::info!("nothing more is heard of the operation: {over:?}");
         self.keyed.tell(|facts| facts.state = OperationState::Cut);
         Fault::OpTransportCut
@@ -425,19 +308,13 @@ impl<'c, S: Sink> Visit<'_, '_, 'c, S> {
 
 /// Whether there is an end to be waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ends {
+pub(super) enum Ends {
     /// It may run on for long.
     Unknown,
     /// It has ended.
     ToBeFetched,
 }
 
-/// 64 random bits.
-fn attempt_id() -> Result<AttemptId, Fault> {
-    let digits = nonce();
-    digits[..16].parse().map_err(|_| internal("sixteen hex digits are no name of an attempt"))
-}
-
-fn internal(problem: &str) -> Fault {
+pub(super) fn internal(problem: &str) -> Fault {
     Fault::Internal { problem: problem.to_owned() }
 }
