@@ -53,6 +53,11 @@ pub fn with_words(such: impl Fn(&str) -> bool) -> Vec<i32> {
     pids().into_iter().filter(|pid| command_line(*pid).is_some_and(|line| such(&line))).collect()
 }
 
+/// The same, for a part of the line.
+pub fn pids_with(part: &str) -> Vec<i32> {
+    with_words(|line| line.contains(part))
+}
+
 /// The command lines of all that have this in their arguments or in their environment, as anybody; we must be root to see all.
 pub fn whoever_shows(part: &str) -> Vec<String> {
     let shows = |pid: &i32| {
