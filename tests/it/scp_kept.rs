@@ -177,16 +177,18 @@ fn in_whatever_order_a_server_takes_a_link_it_is_the_one_that_was_asked_for() {
     let tree = here.dir("tree");
     fs::write(tree.join("file"), "x").unwrap();
     let outside = format!("outside-{}", random_hex(8));
-    symlink("file", tree.join("a")).unwrap();
+    symlink("file", tree.join("to file")).unwrap();
+    // Files by the names that the look at the order begins with.
+    for name in ["a", "b"] {
+        fs::write(tree.join(name), vec![b'x'; 2_000_000]).unwrap();
+    }
     // In the wrong order, a link would come into being here, in the home directory.
-    symlink(&outside, tree.join("b")).unwrap();
+    symlink(&outside, tree.join("to outside")).unwrap();
     for _ in 0..2 {
         let run = sshd.cli(&format!("scp -r --symlinks keep {} DEST:{}/", tree.display(), there.display())).run();
         run.succeeded();
-        assert_eq!(fs::read_link(there.join("tree/a")).unwrap(), Path::new("file"), "{run}");
-        assert_eq!(fs::read_link(there.join("tree/b")).unwrap(), Path::new(&outside), "{run}");
-        symlink("old", there.join("tree/c")).unwrap();
-        fs::remove_file(there.join("tree/c")).unwrap();
+        assert_eq!(fs::read_link(there.join("tree/to file")).unwrap(), Path::new("file"), "{run}");
+        assert_eq!(fs::read_link(there.join("tree/to outside")).unwrap(), Path::new(&outside), "{run}");
     }
     assert!(!sshd.account.home.join(&outside).is_symlink() && parts(&there.join("tree")).is_empty());
 }

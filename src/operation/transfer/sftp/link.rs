@@ -99,7 +99,9 @@ async fn link<S: Sink>(work: &Work<'_, '_, S>, text: &[u8], at: &[u8]) -> Result
 /// 6.10). No name tells: a link between two names of ours does, and whichever comes into being harms nobody.
 async fn takes_text_first<S: Sink>(work: &Work<'_, '_, S>, directory: &[u8]) -> Result<bool, Denied> {
     let remote = &work.remote;
-    let [one, other] = [&b"a"[..], b"b"].map(|name| join(directory, &part::name(name, &work.job.plan.tag)));
+    // The part of a part: no file that is copied has such a one.
+    let tag = &work.job.plan.tag;
+    let [one, other] = [&b"a"[..], b"b"].map(|name| join(directory, &part::name(&part::name(name, tag), tag)));
     work.job.parts.borrow_mut().extend([one.clone(), other.clone()]);
     let forget = |path: &[u8]| {
         work.job.parts.borrow_mut().remove(path);
