@@ -268,3 +268,27 @@ impl std::fmt::Display for Span {
         }
     }
 }
+
+impl Fault {
+    /// The same of another path, where it is about this one: what is told names the file that somebody asked for.
+    #[must_use]
+    pub fn about(mut self, this: &str, other: &str) -> Self {
+        if let Self::SourceNotFound { path, .. }
+        | Self::SourceIsDirectory { path }
+        | Self::NoSpace { path }
+        | Self::ReadOnly { path }
+        | Self::ParentMissing { path }
+        | Self::NotRegular { path }
+        | Self::IsDirectory { path }
+        | Self::NotADirectory { path }
+        | Self::TransferRefused { path, .. }
+        | Self::LocalPermission { path, .. }
+        | Self::RemotePermission { path }
+        | Self::VerifyMismatch { path } = &mut self
+            && path == this
+        {
+            other.clone_into(path);
+        }
+        self
+    }
+}

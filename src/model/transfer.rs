@@ -74,6 +74,11 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// It arrived as it was asked for, and there is nothing to be said of it.
+    pub const fn is_plain(&self) -> bool {
+        self.action.is_plain() && self.reason.is_none()
+    }
+
     /// An entry of which nothing more is to be said.
     pub fn new(path: &[u8], action: EntryAction, bytes: u64) -> Self {
         let text = String::from_utf8_lossy(path);
@@ -115,7 +120,7 @@ impl Transfer {
     pub fn lean(self) -> Self {
         let all = self.entries.len();
         let says_more =
-            |entry: &Entry| !entry.action.is_plain() || entry.action == EntryAction::Resumed || entry.sha256.is_some();
+            |entry: &Entry| !entry.is_plain() || entry.action == EntryAction::Resumed || entry.sha256.is_some();
         let entries: Vec<Entry> = self.entries.into_iter().filter(says_more).collect();
         let left_out = (all - entries.len()) as u64;
         Self { entries, omitted_entries: self.omitted_entries + left_out, ..self }

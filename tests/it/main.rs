@@ -23,6 +23,7 @@ mod scp_cases;
 mod scp_cut;
 mod scp_download;
 mod scp_hostile;
+mod scp_kept;
 mod scp_legacy;
 mod scp_legacy_honest;
 mod scp_modes;

@@ -163,12 +163,22 @@ fn a_cut_is_got_over_where_retries_are_asked_for() {
     assert!(upload.is_old(), "{run}");
 }
 
+/// How much of it is there beside the live file.
+fn part_length(upload: &Replacing) -> u64 {
+    upload.strays().first().map_or(0, |name| fs::metadata(upload.there.join(name)).map_or(0, |meta| meta.len()))
+}
+
 #[test]
 fn a_part_that_was_left_is_continued_where_that_is_asked_for() {
     let upload = Replacing::begin(20_000_000);
-    let cut = upload.sshd.proxy().rate(Way::Up, SLOW).cut(Way::Up, 8 << 20, Mode::Rst).start();
-    let run = upload.cli("--resume").via(&cut).run();
+    let running = upload.cli("--resume").start();
+    // What the host has written counts, not what was sent: it may be long on its way.
+    wait::until("the part", Duration::from_secs(60), || (part_length(&upload) > 6_000_000).then_some(()));
+    upload.slow.break_now(Mode::Rst);
+    let run = running.finish();
     run.failed(74, "connection_lost");
+    // The old session may still write what it had received.
+    assert!(wait::eventually(Duration::from_secs(30), || upload.sshd.session_processes().is_empty()));
     assert!(upload.is_old() && upload.strays().len() == 1, "{:?}: {run}", upload.strays());
     let rest = upload.sshd.proxy().start();
     let run = upload.cli("--resume").via(&rest).run();

@@ -187,6 +187,41 @@ fn a_file_that_does_not_say_how_long_it_is_arrives_whole() {
 }
 
 #[test]
+fn a_file_there_that_does_not_say_how_long_it_is_is_not_called_copied() {
+    let sides = Sides::new();
+    sides.here.file("live", "OLD");
+    sides.theirs("empty", 0o644, Some(""));
+    for line in ["DEST:/proc/version HERE/live", "DEST:/proc/version HERE/new"] {
+        let run = sides.run(line);
+        let said = run.failed(73, "transfer_refused");
+        assert!(
+            said.text().contains(":/proc/version: it says that it is empty") && said["transfer"]["files"] == 0,
+            "{run}"
+        );
+    }
+    assert_eq!(fs::read(sides.here.join("live")).unwrap(), b"OLD");
+    assert!(!sides.here.join("new").exists());
+    let run = sides.sshd.cli("scp --protocol scp --raw DEST:/proc/version -").run();
+    assert!(run.code() == 73 && run.stdout.is_empty(), "{run}");
+    // One that is empty is one.
+    let run = sides.run("--detail DEST:THERE/empty HERE/empty");
+    let said = run.succeeded();
+    assert!(
+        said["transfer"]["entries"][0]["reason"].is_null() && said["warnings"].as_array().unwrap().is_empty(),
+        "{run}"
+    );
+
+    // Nobody there to ask: then it is said.
+    let sshd = Sshd::build().line("MaxSessions 1").start();
+    let sides = Sides { there: sshd.shared_dir(), sshd, here: Scratch::new() };
+    sides.theirs("empty", 0o644, Some(""));
+    let run = sides.run("DEST:THERE/empty HERE/empty");
+    let said = run.succeeded();
+    assert!(said["warnings"].to_string().contains("empty_unproven"), "{run}");
+    assert!(said["transfer"]["entries"][0]["reason"].as_str().unwrap().starts_with("empty_unproven"), "{run}");
+}
+
+#[test]
 fn a_line_break_can_be_in_the_target_and_not_in_a_source() {
     let sides = Sides::new();
     sides.here.dir("tree");

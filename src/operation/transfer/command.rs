@@ -84,8 +84,10 @@ fn lost(problem: String) -> Fault {
 /// not say what is expected of it.
 pub async fn sha256(line: Line<'_>, path: &[u8], length: u64) -> Result<Option<[u8; 32]>, Fault> {
     let Ok(quoted) = shell::quote(OsStr::from_bytes(path)) else { return Ok(None) };
-    let mut program = format!("head -c {length} < ").into_bytes();
+    // A file that is not there, or may not be read, ends the shell: a hash of nothing would be one of something else.
+    let mut program = b"exec <".to_vec();
     program.extend_from_slice(&quoted);
+    program.extend_from_slice(format!(" || exit 1; head -c {length}").as_bytes());
     program.extend_from_slice(b" | { sha256sum 2>/dev/null || shasum -a 256 2>/dev/null || openssl dgst -sha256; }");
     let limit = COMMAND_BEGINS + Duration::from_secs(length / SLOWEST_BYTES_PER_SEC);
     let said = sh(line, &program, limit).await?;

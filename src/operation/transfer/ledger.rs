@@ -18,6 +18,8 @@ pub struct Ledger {
     /// The first failure, as long as all have its code.
     only_fault: Option<Fault>,
     mixed: bool,
+    /// Something was written down that ends the whole copy.
+    ended: bool,
     touched: Touched,
 }
 
@@ -77,11 +79,17 @@ impl Ledger {
 
     /// The same, where the rest of the copy may go on; the error is the fault of one that may not.
     pub fn settle_failure(&mut self, path: &[u8], fault: Fault) -> Result<(), Fault> {
-        // A lost connection says nothing about the file.
-        if !matches!(fault, Fault::ConnectionLost { .. }) {
+        let is_final = is_final(&fault);
+        // A lost connection says nothing about the file; and what ends the copy is met again by everybody whom it goes through.
+        let says_nothing = matches!(fault, Fault::ConnectionLost { .. }) || (is_final && self.ended);
+        if !says_nothing {
             self.failed(path, 0, fault.clone());
         }
-        if is_final(&fault) { Err(fault) } else { Ok(()) }
+        if !is_final {
+            return Ok(());
+        }
+        self.ended = true;
+        Err(fault)
     }
 
     /// Something of ours that could not be removed.
@@ -123,7 +131,7 @@ impl Ledger {
     }
 
     fn keep(&mut self, entry: Entry) {
-        let (list, room) = if entry.action.is_plain() {
+        let (list, room) = if entry.is_plain() {
             (&mut self.plain, TRANSFER_PLAIN_ENTRIES)
         } else {
             (&mut self.notable, TRANSFER_NOTABLE_ENTRIES)
@@ -185,6 +193,16 @@ mod tests {
         let mut skipped = Ledger::default();
         skipped.skipped(b"fifo", "fifo");
         assert_eq!(skipped.verdict(), Some(Fault::PartialTransfer { failed: 1, total: 1 }));
+    }
+
+    #[test]
+    fn what_ends_the_copy_is_told_once() {
+        let mut ledger = Ledger::default();
+        let full = || Fault::NoSpace { path: "tree/5".into() };
+        assert_eq!(ledger.settle_failure(b"5", full()), Err(full()));
+        assert_eq!(ledger.settle_failure(b"", full()), Err(full()));
+        let transfer = ledger.into_transfer(Direction::Upload, None, None);
+        assert_eq!((transfer.skipped, transfer.entries.len(), &*transfer.entries[0].path), (1, 1, "5"));
     }
 
     #[test]

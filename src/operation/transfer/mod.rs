@@ -19,6 +19,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
@@ -68,6 +69,8 @@ pub struct Job<'a, S> {
     pub landing: RefCell<Landing>,
     /// Temporary files there that are not finished, each by its path.
     pub parts: RefCell<BTreeSet<Vec<u8>>>,
+    /// Temporary files here that stay.
+    pub leftovers: local::Leftovers,
     /// The SFTP channel of the copy, for what has to be removed when the copy was stopped.
     pub remote: RefCell<Option<Rc<sftp::Remote>>>,
     /// With other rights: a directory there that is nobody else's, in which the files are written until they are whole.
@@ -116,6 +119,19 @@ impl<S> Job<'_, S> {
     fn lands_at(&self, path: &Path) {
         let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         self.landing.borrow_mut().root = Some(whole.to_string_lossy().into_owned());
+    }
+
+    /// Whether the next attempt would find this part and continue it: those that only this one knows are removed.
+    fn is_resumable(&self, path: &[u8]) -> bool {
+        self.plan.options.resume && !part::has_tag(path, &self.plan.tag)
+    }
+
+    /// Writes down the temporary files here that stay.
+    fn tell_leftovers(&self) {
+        for (path, reason) in self.leftovers.take() {
+            let whole = std::path::absolute(&path).unwrap_or(path);
+            self.ledger.borrow_mut().left(whole.as_os_str().as_bytes(), reason);
+        }
     }
 }
 
@@ -173,6 +189,7 @@ pub async fn copy<S: Sink>(
         sink: RefCell::new(sink),
         landing: RefCell::default(),
         parts: RefCell::default(),
+        leftovers: local::Leftovers::default(),
         remote: RefCell::default(),
         stage: RefCell::default(),
     };
@@ -194,12 +211,13 @@ pub async fn copy<S: Sink>(
     for part in job.parts.take() {
         // With its directory it is gone, or that is told.
         if !stage.as_ref().is_some_and(|stage| part.starts_with(stage)) {
-            job.ledger.borrow_mut().left(&part, "not_removed: a temporary file of ours");
+            job.ledger.borrow_mut().left(&part, part::NOT_REMOVED);
         }
     }
     if let Some(stage) = stage {
         job.ledger.borrow_mut().left(&stage, elevated::NOT_SEEN_TO_GO);
     }
+    job.tell_leftovers();
     let ledger = job.ledger.into_inner();
     let started = ledger.started();
     let confirmed = if started == Started::No { None } else { Some(swept) };

@@ -11,6 +11,11 @@ const SUFFIX: &[u8] = b".ssh-cli-part";
 /// The digits of a tag.
 const TAG: usize = 8;
 
+/// Why a part stays that `--resume` continues.
+pub const RESUMABLE: &str = "resumable: --resume continues it";
+/// Why a part stays that should not.
+pub const NOT_REMOVED: &str = "not_removed: a temporary file of ours";
+
 /// The longest name that file systems take.
 const NAME_MAX: usize = 255;
 
@@ -38,6 +43,13 @@ pub fn is_part(name: &[u8]) -> bool {
     // At least one byte of a name, a point and the tag.
     let Some((before, tag)) = rest.split_at_checked(rest.len().wrapping_sub(TAG)) else { return false };
     before.len() > 1 && before.ends_with(b".") && tag.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// Whether a part, by its name or path, has this tag.
+pub fn has_tag(part: &[u8], tag: &str) -> bool {
+    part.strip_suffix(SUFFIX)
+        .and_then(|rest| rest.strip_suffix(tag.as_bytes()))
+        .is_some_and(|rest| rest.ends_with(b"."))
 }
 
 /// The tag with `--resume`: the same source in the same state gives the same one, so that the next attempt finds the part.
@@ -76,6 +88,8 @@ mod tests {
             assert_eq!(std::str::from_utf8(&name).is_ok(), std::str::from_utf8(final_name).is_ok());
         }
         assert_eq!(name(b"conf.txt", "0123abcd"), b".conf.txt.0123abcd.ssh-cli-part");
+        assert!(has_tag(b"dir/.conf.txt.0123abcd.ssh-cli-part", "0123abcd"));
+        assert!(!has_tag(b".conf.txt.0123abcd.ssh-cli-part", "0123abce") && !has_tag(b"0123abcd", "0123abcd"));
     }
 
     #[test]

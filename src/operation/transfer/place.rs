@@ -65,6 +65,12 @@ pub fn means_into(target: &[u8]) -> bool {
     matches!(last, b"" | b"." | b"..") || target == b"~"
 }
 
+/// The path without the slashes at its end, where there are some: what is no directory is not there with them.
+pub fn bare(path: &[u8]) -> Option<&[u8]> {
+    let end = path.iter().rposition(|b| *b != b'/')? + 1;
+    (end < path.len()).then(|| &path[..end])
+}
+
 /// The last component of a path as a name for a copy of it; none for `.`, `..`, `/` and the empty path.
 pub fn name_of(path: &[u8]) -> Option<&[u8]> {
     let end = path.iter().rposition(|b| *b != b'/').map_or(0, |at| at + 1);
@@ -171,6 +177,7 @@ mod tests {
         for path in [&b""[..], b"/", b".", b"..", b"a/..", b"a/./", b"///"] {
             assert_eq!(name_of(path), None, "{}", String::from_utf8_lossy(path));
         }
+        assert_eq!((bare(b"a//"), bare(b"a"), bare(b"/")), (Some(&b"a"[..]), None, None));
         assert!(means_into(b"") && means_into(b"a/") && means_into(b"a/..") && means_into(b"~") && !means_into(b"a"));
     }
 }

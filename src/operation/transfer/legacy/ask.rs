@@ -32,7 +32,7 @@ impl<S: Sink> Download<'_, '_, '_, S> {
 
     /// A shell there; none where none is to be had.
     pub async fn shell(&mut self) -> Result<Option<&mut Errands>, Fault> {
-        if self.shell.is_none() {
+        if self.shell.is_none() && !self.no_shell {
             let patience = Meter::<S>::patience();
             let line = self.meter.line;
             let begun = Errands::begin(line, &patience, &self.meter.job.plan.tag, "a copy by the legacy protocol");
@@ -41,10 +41,24 @@ impl<S: Sink> Download<'_, '_, '_, S> {
                 Ok(Err(Broken::Fault(fault @ Fault::ConnectionLost { .. }))) => return Err(fault),
                 Ok(Err(Broken::Fault(fault) | Broken::NoProtocol(fault))) | Err(fault) => {
                     log::info!("no shell on the host: {fault}");
+                    self.no_shell = true;
                 }
             }
         }
         Ok(self.shell.as_mut())
+    }
+
+    /// Whether a file that was announced with no bytes is empty: the protocol sends of a file what it says of its length, and one as in
+    /// `/proc` says nothing. None where nobody can tell.
+    pub async fn is_empty(&mut self, there: Option<&[u8]>) -> Result<Option<bool>, Fault> {
+        let Some(there) = there.filter(|there| !there.contains(&b'\n')) else { return Ok(None) };
+        let Some(shell) = self.shell().await? else { return Ok(None) };
+        shell.send([b"holds ", there].concat()).await?;
+        Ok(match shell.next().await?.status {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        })
     }
 
     /// Whether it is a directory, as far as that can be told.

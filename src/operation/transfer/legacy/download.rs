@@ -44,9 +44,10 @@ pub async fn download<S: Sink>(
     let mut download = Download {
         meter,
         shell: None,
+        no_shell: false,
         target: path,
         to_stdout,
-        tree: Tree::open(path, options),
+        tree: Tree::open(path, options, &meter.job.leftovers),
         standing: if to_stdout { Standing::Missing } else { standing(path)? },
         several: sources.len() > 1,
         names: BTreeSet::new(),
@@ -84,6 +85,8 @@ pub struct Download<'m, 'a, 'j, S> {
     pub meter: &'m Meter<'a, 'j, S>,
     /// A shell beside it, where one was needed.
     pub(super) shell: Option<Errands>,
+    /// There is none to be had.
+    pub(super) no_shell: bool,
     target: &'m Path,
     /// It goes to our standard output.
     pub to_stdout: bool,

@@ -45,12 +45,15 @@ pub struct Answer {
 pub const EXISTS: u32 = 6;
 
 /// What the shell knows before the first errand. Each is one line; `$1` is always the file or directory that it is about.
-const KNOWS: [&str; 10] = [
+const KNOWS: [&str; 11] = [
     "unset CDPATH; LC_ALL=C; export LC_ALL",
     // What stands there; links are followed.
     r#"stands() { if [ -d "$1" ]; then echo directory; elif [ -e "$1" ]; then echo other; else echo missing; fi; }"#,
     // Makes a directory, for us alone as long as it is filled; of one that is there it tells the mode, and opens it.
     r#"enter() { if e=$( (umask 077; mkdir "$1") 2>&1 ); then echo new; elif [ -d "$1" ]; then ls -lnd "$1/." || return; [ -w "$1" ] && [ -x "$1" ] || chmod u+rwx "$1" 2>/dev/null; return 0; else [ -e "$1" ] && e='Not a directory'; echo "$e"; return 1; fi; }"#,
+    // Whether there is something to be read in a file that says it has no bytes, as in /proc: 0, 1 where there is not, 5 where that
+    // is not known.
+    r#"holds() { [ -f "$1" ] && [ -r "$1" ] || return 5; n=$(head -c 1 <"$1" 2>/dev/null | wc -c) || return 5; [ "$n" -gt 0 ]; }"#,
     // Its SHA-256, somewhere in what is printed.
     r#"sum() { sha256sum <"$1" 2>/dev/null || shasum -a 256 <"$1" 2>/dev/null || openssl dgst -sha256 <"$1" 2>/dev/null; }"#,
     // $2: its size; $3: the hash that it has to have. 3: it is not all there; 4: it differs; 5: nothing can hash; 7: it is not there.

@@ -81,6 +81,7 @@ impl<'a, 'j, S: Sink> Meter<'a, 'j, S> {
 
     /// Writes down what became of an entry. The error ends the whole copy.
     pub fn settle(&self, below: &[u8], result: Result<Outcome, Fault>) -> Result<(), Fault> {
+        self.job.tell_leftovers();
         let mut ledger = self.job.ledger.borrow_mut();
         match result {
             Ok(Outcome::Done(entry)) => ledger.done(entry),

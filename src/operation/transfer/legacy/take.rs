@@ -12,12 +12,16 @@ use super::sink::reply;
 use super::wire::Wire;
 use super::words;
 use crate::errors::Fault;
+use crate::model::outcome::Warning;
 use crate::model::sink::Sink;
 use crate::model::transfer::{Entry, EntryAction};
 use crate::operation::transfer::command::{self, hex};
 use crate::operation::transfer::local::target::{Incoming, Times, Wanted};
 use crate::operation::transfer::part;
 use crate::operation::transfer::place::{join, name_of};
+
+/// The warning of an empty file that may not be one.
+const EMPTY_UNPROVEN: &str = "empty_unproven";
 
 /// Pieces are written together up to so many bytes.
 const TOGETHER: usize = 256 * 1024;
@@ -29,13 +33,15 @@ pub struct Level {
     pub at: Vec<u8>,
     /// The path there, as a word for a shell; none where only the host knows.
     there: Option<Vec<u8>>,
+    /// The same for messages, as far as it is known.
+    told: Vec<u8>,
 }
 
 impl Level {
     /// What a source stands for.
     pub fn top(at: Vec<u8>, source: &[u8], name: &[u8]) -> Self {
         if !words::is_pattern(source) {
-            return Self { at, there: Some(words::pattern(source)) };
+            return Self { at, there: Some(words::pattern(source)), told: words::unescaped(source) };
         }
         let directory = source.iter().rposition(|b| *b == b'/').map_or(&b""[..], |end| &source[..=end]);
         let there = if directory.is_empty() {
@@ -43,13 +49,13 @@ impl Level {
         } else {
             (!words::is_pattern(directory)).then(|| [words::pattern(directory), words::quoted(name)].concat())
         };
-        Self { at, there }
+        Self { at, there, told: join(&words::unescaped(directory), name) }
     }
 
     /// An entry of this directory.
     pub fn child(&self, name: &[u8]) -> Self {
         let there = self.there.as_ref().map(|there| [&there[..], b"/", &words::quoted(name)].concat());
-        Self { at: join(&self.at, name), there }
+        Self { at: join(&self.at, name), there, told: join(&self.told, name) }
     }
 
     /// The path in the report.
@@ -127,18 +133,26 @@ impl<S: Sink> Download<'_, '_, '_, S> {
             }
             self.take(&mut writer, piece, left == 0).await?;
         }
+        let path = self.meter.shown(&level.told);
         // What the host found wrong while it read: then the bytes are not the file's.
         let told = reply(wire).await.map_err(|ended| broke(wire, &ended))?;
         let into = match (writer.into, told) {
             (Err(fault), _) => return Ok(Err(fault)),
-            (Ok(Into::Stdout), Err(said)) => return Err(said::fault(&said.text, &self.meter.shown(below), Act::Read)),
-            (Ok(_), Err(said)) => return Ok(Err(said::fault(&said.text, &self.meter.shown(below), Act::Read))),
+            (Ok(Into::Stdout), Err(said)) => return Err(said::fault(&said.text, &path, Act::Read)),
+            (Ok(_), Err(said)) => return Ok(Err(said::fault(&said.text, &path, Act::Read))),
             (Ok(into), Ok(())) => into,
         };
         let mut entry = Entry::new(below, EntryAction::Copied, head.size);
+        if head.size == 0 {
+            match self.is_empty(level.there.as_deref()).await? {
+                Some(true) => {}
+                Some(false) => return Ok(Err(says_nothing(path))),
+                None => entry = entry.because(self.not_looked_at(&path)),
+            }
+        }
         if let Some(hash) = hash {
             let hash = hex(&hash.finalize().into());
-            if let Err(fault) = self.verify(&level, head.size, &hash, below).await? {
+            if let Err(fault) = self.verify(&level, head.size, &hash, path).await? {
                 return Ok(Err(fault));
             }
             entry.sha256 = Some(hash);
@@ -151,6 +165,16 @@ impl<S: Sink> Download<'_, '_, '_, S> {
         Ok(Ok(Outcome::Done(entry)))
     }
 
+    /// Nobody can tell whether it is empty; the reason in its entry.
+    fn not_looked_at(&self, path: &str) -> &'static str {
+        let warnings = &mut self.meter.job.landing.borrow_mut().warnings;
+        if !warnings.iter().any(|warning| warning.code == EMPTY_UNPROVEN) {
+            let message = format!("{path} came as an empty file, and nobody on the host could say whether it is one");
+            warnings.push(Warning::new(EMPTY_UNPROVEN, message));
+        }
+        "empty_unproven: it was announced with no bytes, as a file is that does not say how long it is"
+    }
+
     async fn take(&self, writer: &mut Writer, piece: Bytes, is_last: bool) -> Result<(), Fault> {
         if matches!(writer.into, Ok(Into::Stdout)) {
             return self.meter.job.print(piece).await;
@@ -159,8 +183,7 @@ impl<S: Sink> Download<'_, '_, '_, S> {
         Ok(())
     }
 
-    async fn verify(&mut self, level: &Level, size: u64, hash: &str, below: &[u8]) -> Result<Result<(), Fault>, Fault> {
-        let path = self.meter.shown(below);
+    async fn verify(&mut self, level: &Level, size: u64, hash: &str, path: String) -> Result<Result<(), Fault>, Fault> {
         let Some(there) = level.there.clone() else {
             let problem = "--verify: the host does not say which directory it is from; it needs SFTP".to_owned();
             return Ok(Err(Fault::TransferRefused { path, problem }));
@@ -173,6 +196,13 @@ impl<S: Sink> Download<'_, '_, '_, S> {
             _ => Err(command::nobody_answers(&path)),
         })
     }
+}
+
+/// The fault of a file that has more in it than the protocol can say.
+fn says_nothing(path: String) -> Fault {
+    let problem =
+        "it says that it is empty, and it is not; the legacy protocol sends nothing of such a file".to_owned();
+    Fault::TransferRefused { path, problem }
 }
 
 /// Where the bytes of a file go.

@@ -22,7 +22,7 @@ use crate::model::transfer::{Entry, EntryAction};
 use crate::operation::transfer::local::Kind;
 use crate::operation::transfer::local::source::{Found, Item, Walk};
 use crate::operation::transfer::part;
-use crate::operation::transfer::place::{Place, Standing, Subject, join, name_of, parent_of, place};
+use crate::operation::transfer::place::{Place, Standing, Subject, bare, join, name_of, parent_of, place};
 
 /// Copies all sources.
 pub async fn upload<S: Sink>(
@@ -141,7 +141,10 @@ impl<S: Sink> Upload<'_, '_, '_, S> {
         match &answer.text[..] {
             b"directory" => Ok(Standing::Directory),
             b"other" => Ok(Standing::Other),
-            b"missing" => Ok(Standing::Missing),
+            b"missing" => match bare(target) {
+                Some(bare) if self.ask(command("stands", &[bare])).await?.text == b"other" => Ok(Standing::Other),
+                _ => Ok(Standing::Missing),
+            },
             text => Err(said::fault(text, &self.meter.shown(target), Act::Write)),
         }
     }

@@ -1,5 +1,6 @@
 //! Modes and times of directories: set when what is in them is there, since a mode may forbid filling and filling sets the time.
 
+use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{AtFlags, Mode, RawMode, chmodat, statat, utimensat};
@@ -19,20 +20,20 @@ const PENDING: usize = 32 << 20;
 /// The directories that were entered and not left.
 #[derive(Debug, Default)]
 pub(super) struct Directories {
-    due: Vec<Due>,
+    /// By their paths: what is in one comes after it.
+    due: BTreeMap<Vec<u8>, Due>,
     bytes: usize,
 }
 
 #[derive(Debug)]
 struct Due {
-    below: Vec<u8>,
     mode: Option<u32>,
     times: Option<Times>,
 }
 
 impl Directories {
     /// A directory was entered. `made`: with these bits, and what filling needs; `exact`: the bits it shall have whatever the
-    /// umask says.
+    /// umask says. Where two sources merge in it, bits and times that were asked for are those of the last one.
     pub fn entered(
         &mut self,
         below: &[u8],
@@ -53,40 +54,51 @@ impl Directories {
         if now & FILL != FILL && stat.st_uid == rustix::process::geteuid().as_raw() {
             set_mode(fd, now | FILL)?;
         }
+        if let Some(due) = self.due.get_mut(below) {
+            // What it looks like now is what filling needs.
+            if exact.is_some() {
+                due.mode = Some(last);
+            }
+            due.times = times.or(due.times);
+            return Ok(());
+        }
         if last == now && now & FILL == FILL && times.is_none() {
             return Ok(());
         }
-        if self.bytes + below.len() + size_of::<Due>() > PENDING {
+        if self.bytes + taken(below) > PENDING {
             return Err(Errno::NOMEM);
         }
-        self.bytes += below.len() + size_of::<Due>();
-        self.due.push(Due { below: below.to_owned(), mode: Some(last), times });
+        self.bytes += taken(below);
+        self.due.insert(below.to_owned(), Due { mode: Some(last), times });
         Ok(())
     }
 
     /// All of it is there.
     pub fn leave(&mut self, below: &[u8], at: &mut Place) -> Result<(), Fault> {
-        let Some(found) = self.due.iter().rposition(|due| due.below == below) else { return Ok(()) };
-        let due = self.due.remove(found);
-        self.bytes -= due.below.len() + size_of::<Due>();
-        due.apply(at)
+        let Some(due) = self.due.remove(below) else { return Ok(()) };
+        self.bytes -= taken(below);
+        due.apply(below, at)
     }
 
     /// Those that are left, the deepest first.
     pub fn settle(&mut self, at: &mut Place, tell: &mut dyn FnMut(Settled)) {
-        // Each was entered after the one that holds it.
         self.bytes = 0;
-        while let Some(due) = self.due.pop() {
-            if let Err(fault) = due.apply(at) {
-                tell(Settled::Failed(due.below, fault));
+        while let Some((below, due)) = self.due.pop_last() {
+            if let Err(fault) = due.apply(&below, at) {
+                tell(Settled::Failed(below, fault));
             }
         }
     }
 }
 
+/// What one takes of the memory: its path, what is to be done, and its share of the map.
+fn taken(below: &[u8]) -> usize {
+    below.len() + 2 * size_of::<(Vec<u8>, Due)>()
+}
+
 impl Due {
-    fn apply(&self, at: &mut Place) -> Result<(), Fault> {
-        let fd = at.directory(&self.below)?;
+    fn apply(&self, below: &[u8], at: &mut Place) -> Result<(), Fault> {
+        let fd = at.directory(below)?;
         let set = || {
             if let Some(mode) = self.mode {
                 set_mode(&*fd, mode)?;
@@ -96,7 +108,7 @@ impl Due {
                 None => Ok(()),
             }
         };
-        set().map_err(|errno: Errno| fault(&at.shown(&self.below), &errno.into()))
+        set().map_err(|errno: Errno| fault(&at.shown(below), &errno.into()))
     }
 }
 

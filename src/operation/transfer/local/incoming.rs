@@ -1,5 +1,6 @@
 //! One file that is being written: beside what it becomes, until it is whole.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, IoSlice};
 use std::os::fd::OwnedFd;
@@ -13,12 +14,15 @@ use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, RenameFlags, Timespec, Timesta
 use rustix::io::Errno;
 
 use super::target::Times;
-use super::{PERMISSIONS, fault};
+use super::{Leftovers, PERMISSIONS, fault};
 use crate::errors::Fault;
 use crate::model::outcome::Phase;
+use crate::operation::transfer::part;
 
 /// The most pieces of one vectored write (`IOV_MAX` of Linux).
 const PIECES: usize = 1024;
+/// What the owner needs to continue a part.
+const CONTINUE: u32 = 0o600;
 
 /// Where a file goes.
 #[derive(Clone, Debug)]
@@ -29,6 +33,13 @@ pub(super) struct Spot {
     pub name: Vec<u8>,
     /// The same as a path, for messages.
     pub shown: PathBuf,
+}
+
+impl Spot {
+    /// Another name in its directory, as a path.
+    pub fn beside(&self, name: &[u8]) -> PathBuf {
+        self.shown.with_file_name(OsStr::from_bytes(name))
+    }
 }
 
 /// What is set when all bytes are there.
@@ -58,14 +69,25 @@ pub struct Incoming {
     new_only: bool,
     /// What is there stays when we end early.
     resume: bool,
+    /// Told then.
+    left: Leftovers,
 }
 
 impl Incoming {
-    /// Begins a temporary file beside `spot`; `mode` goes through the umask.
-    pub(super) fn begin(spot: Spot, part: Vec<u8>, mode: u32, last: Final, resume: bool) -> Result<Self, Fault> {
+    /// Begins a temporary file beside `spot`; `mode` goes through the umask. One that may have to be continued can be opened
+    /// again until it is whole, whatever its mode.
+    pub(super) fn begin(
+        spot: Spot,
+        part: Vec<u8>,
+        mode: u32,
+        mut last: Final,
+        resume: bool,
+        left: Leftovers,
+    ) -> Result<Self, Fault> {
+        let open = if resume { mode | CONTINUE } else { mode };
         let create = || {
             let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            rustix::fs::openat(&*spot.dir, &part[..], flags, bits(mode))
+            rustix::fs::openat(&*spot.dir, &part[..], flags, bits(open))
         };
         let opened = match create() {
             Err(Errno::EXIST) if resume => reopen(&spot.dir, &part).and_then(|held| match held {
@@ -75,8 +97,13 @@ impl Incoming {
             other => other,
         };
         let file = Arc::new(File::from(opened.map_err(|errno| fault(&spot.shown, &errno.into()))?));
-        let begins_at = file.metadata().map_err(|error| fault(&spot.shown, &error))?.len();
-        Ok(Self { file, spot, part: Some(part), begins_at, written: 0, last, new_only: false, resume })
+        let meta = file.metadata().map_err(|error| fault(&spot.shown, &error))?;
+        if open != mode {
+            // What the umask has left of it.
+            last.mode.get_or_insert(meta.mode() & mode);
+        }
+        let begins_at = meta.len();
+        Ok(Self { file, spot, part: Some(part), begins_at, written: 0, last, new_only: false, resume, left })
     }
 
     /// Begins to write the file itself.
@@ -98,11 +125,9 @@ impl Incoming {
         }
         let begins_at = if resume { meta.len() } else { 0 };
         let file = Arc::new(file);
-        let mut incoming = Self { file, spot, part: None, begins_at, written: 0, last, new_only: false, resume };
-        if !resume {
-            incoming.restart()?;
-        }
-        Ok(incoming)
+        let left = Leftovers::default();
+        // What is beyond its end is cut off in the end: in the beginning it may be what is read, where both sides are one.
+        Ok(Self { file, spot, part: None, begins_at, written: 0, last, new_only: false, resume, left })
     }
 
     /// Where something has appeared meanwhile, it is not replaced.
@@ -253,12 +278,16 @@ impl Incoming {
 impl Drop for Incoming {
     fn drop(&mut self) {
         let Some(part) = &self.part else { return };
-        if self.resume && self.begins_at + self.written > 0 {
-            return;
-        }
-        if let Err(errno) = rustix::fs::unlinkat(&*self.spot.dir, &part[..], AtFlags::empty()) {
-            log::warn!("{} was not removed: {errno}", String::from_utf8_lossy(part));
-        }
+        let reason = if self.resume && self.begins_at + self.written > 0 {
+            part::RESUMABLE
+        } else {
+            match rustix::fs::unlinkat(&*self.spot.dir, &part[..], AtFlags::empty()) {
+                Ok(()) | Err(Errno::NOENT) => return,
+                Err(errno) => log::info!("{} was not removed: {errno}", String::from_utf8_lossy(part)),
+            }
+            part::NOT_REMOVED
+        };
+        self.left.note(self.spot.beside(part), reason);
     }
 }
 

@@ -13,15 +13,22 @@ use crate::operation::transfer::part;
 /// What links that wait for the end may come to in memory, in bytes.
 const PENDING: usize = 32 << 20;
 /// What each takes beside its path and its text.
-const EACH: usize = 2 * size_of::<Vec<u8>>();
+const EACH: usize = size_of::<Link>();
 /// The longest text of a link (`PATH_MAX` of Linux, with the zero at its end).
 const TEXT_MAX: usize = 4095;
 
 /// The links to make: where, and what they say.
 #[derive(Debug, Default)]
 pub(super) struct Links {
-    pending: Vec<(Vec<u8>, Vec<u8>)>,
+    pending: Vec<Link>,
     bytes: usize,
+}
+
+#[derive(Debug)]
+struct Link {
+    below: Vec<u8>,
+    text: Vec<u8>,
+    times: Option<Times>,
 }
 
 enum Made {
@@ -31,7 +38,7 @@ enum Made {
 
 impl Links {
     /// One more.
-    pub fn note(&mut self, below: &[u8], text: &[u8]) -> Result<(), Fault> {
+    pub fn note(&mut self, below: &[u8], text: &[u8], times: Option<Times>) -> Result<(), Fault> {
         let refused = |problem: String| {
             let path = String::from_utf8_lossy(below).into_owned();
             Err(Fault::TransferRefused { path, problem })
@@ -43,24 +50,24 @@ impl Links {
         if self.bytes > PENDING {
             return refused(format!("there are more links than go into {PENDING} bytes"));
         }
-        self.pending.push((below.to_owned(), text.to_owned()));
+        self.pending.push(Link { below: below.to_owned(), text: text.to_owned(), times });
         Ok(())
     }
 
     /// Makes them.
     pub fn make(self, at: &mut Place, tell: &mut dyn FnMut(Settled)) {
-        for (below, text) in self.pending {
-            tell(match make(at, &below, &text) {
-                Ok(Made::Linked) => Settled::Linked(below),
-                Ok(Made::Kept) => Settled::Kept(below),
-                Err(fault) => Settled::Failed(below, fault),
+        for link in self.pending {
+            tell(match make(at, &link) {
+                Ok(Made::Linked) => Settled::Linked(link.below),
+                Ok(Made::Kept) => Settled::Kept(link.below),
+                Err(fault) => Settled::Failed(link.below, fault),
             });
         }
     }
 }
 
 /// Makes one, in a directory that may have its last mode and times already.
-fn make(at: &mut Place, below: &[u8], text: &[u8]) -> Result<Made, Fault> {
+fn make(at: &mut Place, Link { below, text, times }: &Link) -> Result<Made, Fault> {
     let spot = at.spot(below)?;
     let failed = |errno: Errno| fault(&spot.shown, &errno.into());
     let before = statat(&*spot.dir, ".", AtFlags::empty()).map_err(failed)?;
@@ -70,6 +77,13 @@ fn make(at: &mut Place, below: &[u8], text: &[u8]) -> Result<Made, Fault> {
         if set_mode(&*spot.dir, bits | 0o700).is_ok() {
             made = link(at, &spot, text);
             set_mode(&*spot.dir, bits).map_err(failed)?;
+        }
+    }
+    if let (Ok(Made::Linked), Some(times)) = (&made, times) {
+        match utimensat(&*spot.dir, &spot.name[..], &timestamps(*times), AtFlags::SYMLINK_NOFOLLOW) {
+            // There are file systems that keep no times of links.
+            Ok(()) | Err(Errno::NOTSUP | Errno::NOSYS) => {}
+            Err(errno) => return Err(failed(errno)),
         }
     }
     if at.preserve {
@@ -115,8 +129,9 @@ fn link(at: &Place, spot: &Spot, text: &[u8]) -> Result<Made, Fault> {
     });
     new.map_err(failed)?;
     renameat(&**dir, &part[..], &**dir, &name[..]).map_err(|errno| {
-        // The first error is the one to tell.
-        let _ = unlinkat(&**dir, &part[..], AtFlags::empty());
+        if unlinkat(&**dir, &part[..], AtFlags::empty()).is_err() {
+            at.left.note(spot.beside(&part), part::NOT_REMOVED);
+        }
         failed(errno)
     })?;
     Ok(Made::Linked)

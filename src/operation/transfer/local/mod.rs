@@ -3,6 +3,7 @@
 mod beneath;
 mod directories;
 mod incoming;
+mod leftovers;
 mod links;
 pub mod source;
 pub mod target;
@@ -18,6 +19,7 @@ use std::path::Path;
 use rustix::io::Errno;
 
 use crate::errors::Fault;
+pub use leftovers::Leftovers;
 
 /// What is kept of a mode: a copy is never setuid.
 pub const PERMISSIONS: u32 = 0o777;

@@ -16,7 +16,7 @@ use super::directories::Directories;
 pub use super::incoming::Incoming;
 use super::incoming::{Final, Spot, bits, directory_at};
 use super::links::Links;
-use super::{PERMISSIONS, fault, mode_of};
+use super::{Leftovers, PERMISSIONS, fault, mode_of};
 use crate::errors::Fault;
 use crate::model::copy::CopyOptions;
 use crate::model::outcome::Phase;
@@ -88,14 +88,17 @@ pub(super) struct Place {
     parents: bool,
     pub(super) preserve: bool,
     mode: Option<u32>,
+    /// What stays of what was not finished.
+    pub(super) left: Leftovers,
     base: Option<Base>,
     /// The directory that was used last.
     last: Option<(Vec<u8>, Arc<OwnedFd>)>,
 }
 
 impl Tree {
-    /// A target at this path, which may be a link, as may be anything on the way to it.
-    pub fn open(root: &Path, options: &CopyOptions) -> Self {
+    /// A target at this path, which may be a link, as may be anything on the way to it. What stays of a file that is given up is
+    /// told to `left`.
+    pub fn open(root: &Path, options: &CopyOptions, left: &Leftovers) -> Self {
         let at = Place {
             root: root.to_owned(),
             in_place: options.in_place,
@@ -103,6 +106,7 @@ impl Tree {
             parents: options.parents,
             preserve: options.preserve,
             mode: options.mode,
+            left: left.clone(),
             base: None,
             last: None,
         };
@@ -161,15 +165,15 @@ impl Tree {
                 None => (exact.unwrap_or(wanted.mode), Final { mode: exact, owner: None, times }),
             };
             // Whoever may not read it in the end may not read it before.
-            Incoming::begin(spot, part, create, last, wanted.resume)?.new_only(at.no_clobber)
+            Incoming::begin(spot, part, create, last, wanted.resume, at.left.clone())?.new_only(at.no_clobber)
         };
         Ok(Some(incoming))
     }
 
-    /// Notes a symbolic link, to be made in the end so that nothing is written through it.
-    pub fn symlink(&mut self, below: &[u8], text: &[u8]) -> Result<(), Fault> {
+    /// Notes a symbolic link, to be made in the end so that nothing is written through it. Its times are kept with `--preserve`.
+    pub fn symlink(&mut self, below: &[u8], text: &[u8], times: Option<Times>) -> Result<(), Fault> {
         check(below)?;
-        self.links.note(below, text)
+        self.links.note(below, text, times.filter(|_| self.at.preserve))
     }
 
     /// Makes the links, then sets modes and times of the directories that were not left, deepest first. Tells of each link.

@@ -8,6 +8,7 @@ use std::process::Command;
 use bytes::Bytes;
 use tempfile::TempDir;
 
+use super::Leftovers;
 use super::target::{Incoming, Settled, Times, Tree, Wanted};
 use crate::effect::Effect;
 use crate::errors::Fault;
@@ -72,7 +73,7 @@ impl Yard {
     }
 
     fn tree(&self) -> Tree {
-        Tree::open(&self.root, &options())
+        Tree::open(&self.root, &options(), &Leftovers::default())
     }
 
     fn is_untouched(&self) -> bool {
@@ -142,7 +143,7 @@ fn no_name_leads_out() {
         assert!(matches!(fault, Fault::ServerViolation { .. }), "{below}: {fault}");
         let fault = tree.directory(below.as_bytes(), 0o777, None).unwrap_err();
         assert!(matches!(fault, Fault::ServerViolation { .. }), "{below}: {fault}");
-        assert!(matches!(tree.symlink(below.as_bytes(), b"x"), Err(Fault::ServerViolation { .. })));
+        assert!(matches!(tree.symlink(below.as_bytes(), b"x", None), Err(Fault::ServerViolation { .. })));
     }
     drop(tree);
     assert!(yard.is_untouched() && names(&yard.root).is_empty());
@@ -152,7 +153,7 @@ fn no_name_leads_out() {
 fn nothing_is_written_through_a_link_of_the_same_copy() {
     let yard = Yard::new();
     let mut tree = yard.tree();
-    tree.symlink(b"way", b"../outside").unwrap();
+    tree.symlink(b"way", b"../outside", None).unwrap();
     let fault = put(&mut tree, "way/file", "EVIL").unwrap_err();
     assert!(matches!(fault, Fault::ParentMissing { .. }), "{fault}");
     let mut linked = Vec::new();
@@ -173,7 +174,7 @@ fn a_replaced_file_keeps_its_mode_and_another_gets_the_source_s() {
     let file = tree.file(b"setuid", &wanted(0o6700)).unwrap().unwrap();
     committed(file, 0).unwrap();
     assert_eq!(mode(&yard.root.join("setuid")), 0o700, "never setuid");
-    let mut exact = Tree::open(&yard.root, &CopyOptions { mode: Some(0o666), ..options() });
+    let mut exact = Tree::open(&yard.root, &CopyOptions { mode: Some(0o666), ..options() }, &Leftovers::default());
     assert!(put(&mut exact, "f", "new").unwrap());
     assert_eq!(mode(&yard.root.join("f")), 0o666, "whatever the umask is");
 }
@@ -185,12 +186,12 @@ fn only_a_regular_file_is_replaced() {
     fs::create_dir(yard.root.join("dir")).unwrap();
     symlink("fifo", yard.root.join("link")).unwrap();
     for in_place in [false, true] {
-        let mut tree = Tree::open(&yard.root, &CopyOptions { in_place, ..options() });
+        let mut tree = Tree::open(&yard.root, &CopyOptions { in_place, ..options() }, &Leftovers::default());
         assert!(matches!(put(&mut tree, "fifo", "x"), Err(Fault::NotRegular { .. })));
         assert!(matches!(put(&mut tree, "link", "x"), Err(Fault::NotRegular { .. })));
         assert!(matches!(put(&mut tree, "dir", "x"), Err(Fault::IsDirectory { .. })));
         assert!(matches!(
-            put(&mut Tree::open(Path::new("/dev/null"), &options()), "", "x"),
+            put(&mut Tree::open(Path::new("/dev/null"), &options(), &Leftovers::default()), "", "x"),
             Err(Fault::NotRegular { .. })
         ));
     }
@@ -204,7 +205,7 @@ fn with_no_clobber_what_is_there_stays() {
     let yard = Yard::new();
     fs::write(yard.root.join("f"), "old").unwrap();
     symlink("nowhere", yard.root.join("link")).unwrap();
-    let mut tree = Tree::open(&yard.root, &CopyOptions { no_clobber: true, ..options() });
+    let mut tree = Tree::open(&yard.root, &CopyOptions { no_clobber: true, ..options() }, &Leftovers::default());
     assert!(!put(&mut tree, "f", "new").unwrap() && !put(&mut tree, "link", "new").unwrap());
     // It appears while it is copied.
     let file = tree.file(b"late", &wanted(0o644)).unwrap().unwrap();
@@ -236,7 +237,7 @@ fn what_is_not_whole_is_not_there() {
 fn a_commit_that_is_given_up_leaves_the_old_file_alone() {
     let yard = Yard::new();
     fs::write(yard.root.join("f"), "old").unwrap();
-    let mut tree = Tree::open(&yard.root, &options());
+    let mut tree = Tree::open(&yard.root, &options(), &Leftovers::default());
     let mut file = tree.file(b"f", &wanted(0o644)).unwrap().unwrap();
     file.write_at(0, &[Bytes::from_static(b"new")]).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
@@ -256,9 +257,10 @@ fn a_commit_that_is_given_up_leaves_the_old_file_alone() {
 #[test]
 fn links_that_wait_for_the_end_are_bounded() {
     let yard = Yard::new();
-    let mut tree = Tree::open(&yard.root, &options());
-    assert!(matches!(tree.symlink(b"long", &[b'x'; 5000]), Err(Fault::TransferRefused { .. })));
-    let noted = (0..20_000).take_while(|n| tree.symlink(format!("l{n}").as_bytes(), &[b'x'; 4000]).is_ok()).count();
+    let mut tree = Tree::open(&yard.root, &options(), &Leftovers::default());
+    assert!(matches!(tree.symlink(b"long", &[b'x'; 5000], None), Err(Fault::TransferRefused { .. })));
+    let noted =
+        (0..20_000).take_while(|n| tree.symlink(format!("l{n}").as_bytes(), &[b'x'; 4000], None).is_ok()).count();
     assert!((5_000..9_000).contains(&noted), "{noted}");
 }
 
@@ -266,12 +268,12 @@ fn links_that_wait_for_the_end_are_bounded() {
 fn a_directory_that_may_not_be_written_is_filled_and_closed_in_the_end() {
     let yard = Yard::new();
     let times = Some(Times { mtime: 1_000_000_000, atime: 1_100_000_000 });
-    let mut tree = Tree::open(&yard.root, &CopyOptions { preserve: true, ..options() });
+    let mut tree = Tree::open(&yard.root, &CopyOptions { preserve: true, ..options() }, &Leftovers::default());
     tree.directory(b"d", 0o500, times).unwrap();
     tree.directory(b"d/e", 0o555, times).unwrap();
     let file = tree.file(b"d/e/f", &Wanted { times, ..wanted(0o440) }).unwrap().unwrap();
     committed(file, 0).unwrap();
-    tree.symlink(b"d/link", b"e/f").unwrap();
+    tree.symlink(b"d/link", b"e/f", None).unwrap();
     assert_eq!(mode(&yard.root.join("d")), 0o700, "while it is filled");
     tree.finish(|settled| assert!(matches!(settled, Settled::Linked(_)), "{settled:?}"));
     for (path, bits) in [("d", 0o500), ("d/e", 0o555), ("d/e/f", 0o440)] {
@@ -291,16 +293,22 @@ fn a_directory_that_may_not_be_written_is_filled_and_closed_in_the_end() {
 fn the_target_itself_is_made_and_a_link_to_it_followed() {
     let yard = Yard::new();
     let target = yard.root.join("new");
-    let mut tree = Tree::open(&target, &options());
+    let mut tree = Tree::open(&target, &options(), &Leftovers::default());
     assert!(put(&mut tree, "", "file").unwrap());
     assert_eq!(fs::read(&target).unwrap(), b"file");
     symlink("new", yard.root.join("link")).unwrap();
-    assert!(put(&mut Tree::open(&yard.root.join("link"), &options()), "", "linked").unwrap());
+    assert!(put(&mut Tree::open(&yard.root.join("link"), &options(), &Leftovers::default()), "", "linked").unwrap());
     assert_eq!(fs::read(&target).unwrap(), b"linked");
     assert!(fs::symlink_metadata(yard.root.join("link")).unwrap().is_symlink());
     let deep = yard.root.join("a/b/c");
-    assert!(matches!(put(&mut Tree::open(&deep, &options()), "", "x"), Err(Fault::ParentMissing { .. })));
-    assert!(put(&mut Tree::open(&deep, &CopyOptions { parents: true, ..options() }), "", "x").unwrap());
+    assert!(matches!(
+        put(&mut Tree::open(&deep, &options(), &Leftovers::default()), "", "x"),
+        Err(Fault::ParentMissing { .. })
+    ));
+    assert!(
+        put(&mut Tree::open(&deep, &CopyOptions { parents: true, ..options() }, &Leftovers::default()), "", "x")
+            .unwrap()
+    );
     assert_eq!(fs::read(deep).unwrap(), b"x");
 }
 
@@ -311,8 +319,79 @@ fn written_in_place_it_is_the_same_file() {
     fs::write(&path, "longer than before").unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     let before = fs::metadata(&path).unwrap().ino();
-    let mut tree = Tree::open(&yard.root, &CopyOptions { in_place: true, ..options() });
+    let mut tree = Tree::open(&yard.root, &CopyOptions { in_place: true, ..options() }, &Leftovers::default());
     assert!(put(&mut tree, "f", "new").unwrap());
     assert_eq!((fs::read(&path).unwrap(), fs::metadata(&path).unwrap().ino()), (b"new".to_vec(), before));
     assert_eq!(mode(&path), 0o600);
+}
+
+#[test]
+fn a_part_that_is_kept_can_be_opened_again_and_gets_its_mode_in_the_end() {
+    let yard = Yard::new();
+    let left = Leftovers::default();
+    let mut tree = Tree::open(&yard.root, &options(), &left);
+    let resumed = || Wanted { resume: true, ..wanted(0o444) };
+    let mut file = tree.file(b"f", &resumed()).unwrap().unwrap();
+    file.write_at(0, &[Bytes::from_static(b"be")]).unwrap();
+    let part = yard.root.join(std::ffi::OsStr::new(std::str::from_utf8(file.part_name().unwrap()).unwrap()));
+    assert_eq!(mode(&part) & 0o600, 0o600);
+    drop(file);
+    assert_eq!(left.take(), [(part.clone(), crate::operation::transfer::part::RESUMABLE)]);
+    let mut file = tree.file(b"f", &resumed()).unwrap().unwrap();
+    assert_eq!(file.begins_at(), 2);
+    file.write_at(2, &[Bytes::from_static(b"gin")]).unwrap();
+    committed(file, 5).unwrap();
+    assert_eq!((fs::read(yard.root.join("f")).unwrap(), mode(&yard.root.join("f"))), (b"begin".to_vec(), 0o444));
+    assert!(left.take().is_empty() && !part.exists());
+}
+
+#[test]
+fn what_could_not_be_removed_is_told() {
+    let yard = Yard::new();
+    let left = Leftovers::default();
+    let mut tree = Tree::open(&yard.root, &options(), &left);
+    let file = tree.file(b"f", &wanted(0o644)).unwrap().unwrap();
+    // Something that no `unlink` removes has taken its place.
+    let part = yard.root.join(std::ffi::OsStr::new(std::str::from_utf8(file.part_name().unwrap()).unwrap()));
+    fs::remove_file(&part).unwrap();
+    fs::create_dir(&part).unwrap();
+    drop(file);
+    assert_eq!(left.take(), [(part, crate::operation::transfer::part::NOT_REMOVED)]);
+    drop(tree.file(b"g", &wanted(0o644)).unwrap().unwrap());
+    assert!(left.take().is_empty());
+}
+
+#[test]
+fn of_two_directories_that_merge_the_last_one_has_its_mode_and_times() {
+    let yard = Yard::new();
+    let times = |mtime| Some(Times { mtime, atime: 5 });
+    let mut tree = Tree::open(&yard.root, &CopyOptions { preserve: true, ..options() }, &Leftovers::default());
+    tree.directory(b"d", 0o500, times(1000)).unwrap();
+    put(&mut tree, "d/one", "1").unwrap();
+    tree.directory(b"d", 0o750, times(2000)).unwrap();
+    put(&mut tree, "d/two", "2").unwrap();
+    tree.finish(|settled| panic!("{settled:?}"));
+    let merged = fs::metadata(yard.root.join("d")).unwrap();
+    assert_eq!((merged.mtime(), merged.mode() & 0o777), (2000, 0o750));
+    // Nothing was asked for: the one that was made has the mode that it was made with.
+    let mut tree = yard.tree();
+    tree.directory(b"e", 0o500, None).unwrap();
+    tree.directory(b"e", 0o777, None).unwrap();
+    tree.finish(|settled| panic!("{settled:?}"));
+    assert_eq!(mode(&yard.root.join("e")), 0o500);
+}
+
+#[test]
+fn a_link_has_times_of_its_own() {
+    let yard = Yard::new();
+    let mut tree = Tree::open(&yard.root, &CopyOptions { preserve: true, ..options() }, &Leftovers::default());
+    put(&mut tree, "file", "x").unwrap();
+    symlink("old", yard.root.join("there")).unwrap();
+    for (name, mtime) in [(&b"new"[..], 1000), (b"there", 2000)] {
+        tree.symlink(name, b"file", Some(Times { mtime, atime: 5 })).unwrap();
+    }
+    tree.finish(|settled| assert!(matches!(settled, Settled::Linked(_)), "{settled:?}"));
+    let of = |name: &str| fs::symlink_metadata(yard.root.join(name)).unwrap().mtime();
+    assert_eq!((of("new"), of("there")), (1000, 2000));
+    assert!(of("file") > 1_000_000_000, "what it leads to is left alone");
 }

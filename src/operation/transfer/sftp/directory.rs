@@ -52,6 +52,17 @@ impl Directory {
         work.options().preserve || self.meta.mode & FILLABLE != FILLABLE
     }
 
+    /// Its path there.
+    pub fn path(&self) -> &[u8] {
+        &self.path
+    }
+
+    /// Whether this one decides, where another source was merged into the same directory after it.
+    pub fn outlasts_later<S: Sink>(&self, work: &Work<'_, '_, S>) -> bool {
+        // Without --preserve only the one that made it has something to set.
+        !work.options().preserve && matches!(self.made.get(), Some(Ok(true)))
+    }
+
     /// Sets what is to be set. The error ends the whole copy.
     pub async fn end<S: Sink>(&self, work: &Work<'_, '_, S>) -> Result<(), Fault> {
         let Some(Ok(is_new)) = self.made.get() else { return Ok(()) };

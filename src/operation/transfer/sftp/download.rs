@@ -49,7 +49,7 @@ pub async fn download<S: Sink>(
         LocalTarget::Stdout => return to_stdout(work, &found).await,
         LocalTarget::Path(path) => path,
     };
-    let tree = RefCell::new(Tree::open(target, work.options()));
+    let tree = RefCell::new(Tree::open(target, work.options(), &work.job.leftovers));
     let skip = visit(work, &tree, target, &found, sources.len() > 1 || found.len() > 1).await?;
     finish(work, tree.into_inner(), skip)
 }
@@ -311,9 +311,10 @@ impl<S: Sink> Visit<'_, '_, '_, S> {
                 Ok(())
             }
             Some(Type::Symlink) => {
+                let times = known.times.map(|(atime, mtime)| Times { mtime: mtime.into(), atime: atime.into() });
                 let link = async move {
                     let noted = match work.remote.readlink(&path).await {
-                        Ok(text) => tree.borrow_mut().symlink(&at, &text),
+                        Ok(text) => tree.borrow_mut().symlink(&at, &text, times),
                         Err(denied) => Err(work.explain(denied, &path, Act::Read).await),
                     };
                     noted.or_else(|fault| work.settle(&below, Err(fault)))

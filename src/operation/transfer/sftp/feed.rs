@@ -67,6 +67,12 @@ impl Feed {
         self.hash = self.hash.is_some().then_some(hash);
     }
 
+    /// Begins anew.
+    pub fn rewind(&mut self) {
+        self.at = 0;
+        self.hash = self.hash.is_some().then(Sha256::new);
+    }
+
     /// The file, for a hash of its beginning.
     pub fn opened(&self) -> Arc<File> {
         Arc::clone(&self.file)
@@ -126,8 +132,9 @@ impl Feed {
     fn end(&mut self) -> Result<(), Fault> {
         self.ended = true;
         let now = self.file.metadata().map_err(|error| self.fault(&error))?.len();
-        let grew_from_nothing = self.size() == Some(0) && now == 0;
-        if now != self.at && !grew_from_nothing {
+        let said_nothing = self.size() == Some(0) && now == 0;
+        let became_shorter = self.size().is_some_and(|size| self.at < size);
+        if became_shorter || (now != self.at && !said_nothing) {
             let problem = format!("it changed while it was read: {} bytes were read, and it has {now}", self.at);
             return Err(self.fault(&io::Error::other(problem)));
         }

@@ -1,6 +1,6 @@
 //! What a source of a download stands for: itself, or all that fits it as a pattern.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use futures_util::stream::{self, Stream, StreamExt as _};
 use futures_util::{FutureExt as _, TryStreamExt as _};
@@ -37,10 +37,11 @@ pub async fn find<S: Sink>(work: &Work<'_, '_, S>, source: &RemotePath) -> Resul
         Err(denied) if denied.code() == Some(status::NO_SUCH_FILE) => {}
         Err(denied) => return Err(work.explain(denied, &path, Act::Read).await),
     }
+    let closed = RefCell::new(None);
     let mut found = vec![if path.starts_with(b"/") { b"/".to_vec() } else { Vec::new() }];
     for part in path.split(|b| *b == b'/').filter(|part| !part.is_empty()) {
         if is_pattern(part) {
-            found = matches(work, &found, part).await?;
+            found = matches(work, &found, part, &closed).await?;
         } else {
             let literal = unescaped(part);
             for path in &mut found {
@@ -51,6 +52,9 @@ pub async fn find<S: Sink>(work: &Work<'_, '_, S>, source: &RemotePath) -> Resul
     // What was listed is there; what comes after a wildcard and is none may not be.
     let listed = path.rsplit(|b| *b == b'/').find(|part| !part.is_empty()).is_some_and(is_pattern);
     let there = if listed { found } else { those_there(work, &found).await? };
+    if let (true, Some(closed)) = (there.is_empty(), closed.take()) {
+        return Err(Fault::RemotePermission { path: work.shown(&closed) });
+    }
     if there.is_empty() {
         let problem = "nothing on the host fits it".to_owned();
         return Err(Fault::SourceNotFound { path: work.shown(&path), problem });
@@ -105,9 +109,10 @@ async fn matches<S: Sink>(
     work: &Work<'_, '_, S>,
     directories: &[Vec<u8>],
     pattern: &[u8],
+    closed: &RefCell<Option<Vec<u8>>>,
 ) -> Result<Vec<Vec<u8>>, Fault> {
     let room = &Room { entries: Cell::new(FOUND_MAX), bytes: Cell::new(PATHS_MAX) };
-    let listed = stream::iter(directories).map(|directory| matches_in(work, directory, pattern, room));
+    let listed = stream::iter(directories).map(|directory| matches_in(work, directory, pattern, room, closed));
     listed.buffered(LISTINGS).try_concat().await
 }
 
@@ -117,11 +122,20 @@ async fn matches_in<S: Sink>(
     directory: &[u8],
     pattern: &[u8],
     room: &Room,
+    closed: &RefCell<Option<Vec<u8>>>,
 ) -> Result<Vec<Vec<u8>>, Fault> {
     let opened = if directory.is_empty() { &b"."[..] } else { directory };
     let mut names = Vec::new();
     // What cannot be listed, or is no directory, has nothing in it that fits.
-    let Ok(mut listing) = Listing::open(&work.remote, opened).await else { return Ok(names) };
+    let mut listing = match Listing::open(&work.remote, opened).await {
+        Ok(listing) => listing,
+        Err(denied) => {
+            if denied.code() == Some(status::PERMISSION_DENIED) {
+                closed.borrow_mut().get_or_insert_with(|| opened.to_vec());
+            }
+            return Ok(names);
+        }
+    };
     loop {
         let name = match listing.next(&work.remote).await {
             Ok(Some(name)) => name.name,

@@ -91,7 +91,7 @@ async fn fill<S: Sink>(
         None => None,
         Some(hash) => {
             let ours: [u8; 32] = hash.finalize().into();
-            if digest::of_remote(work, path, size).await? != ours {
+            if !digest::is(work, path, size, ours).await? {
                 return Err(Fault::VerifyMismatch { path: incoming.shown().to_string_lossy().into_owned() });
             }
             Some(command::hex(&ours))

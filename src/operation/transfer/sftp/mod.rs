@@ -40,9 +40,12 @@ mod window;
 mod wire;
 mod work;
 
+#[cfg(test)]
+mod wire_tests;
+
 use std::rc::Rc;
 
-use super::{Broken, Job, Line};
+use super::{Broken, Job, Line, part};
 use crate::model::copy::Way;
 use crate::model::sink::Sink;
 use crate::operation::transfer::ledger::Touched;
@@ -65,10 +68,13 @@ pub(super) async fn run<S: Sink>(line: Line<'_>, job: &Job<'_, S>) -> Result<(),
 
 /// Removes the parts that are not finished, each from the list as it is gone.
 pub(super) async fn sweep<S: Sink>(line: Line<'_>, job: &Job<'_, S>) {
-    if job.plan.options.resume {
-        for part in job.parts.take() {
-            job.ledger.borrow_mut().left(&part, put::LEFT_TO_RESUME);
-        }
+    let (kept, parts) = job.parts.take().into_iter().partition(|path| job.is_resumable(path));
+    *job.parts.borrow_mut() = parts;
+    let kept: std::collections::BTreeSet<_> = kept;
+    for path in kept {
+        job.ledger.borrow_mut().left(&path, part::RESUMABLE);
+    }
+    if job.parts.borrow().is_empty() {
         return;
     }
     // The channel of the copy first: there may be no other (`MaxSessions 1`), and it is open.

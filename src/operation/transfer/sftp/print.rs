@@ -65,7 +65,7 @@ async fn print<S: Sink>(work: &Work<'_, '_, S>, path: &[u8], known: &Attributes)
     let mut entry = Entry::new(b"", EntryAction::Copied, size);
     if let Some(hash) = hash {
         let ours: [u8; 32] = hash.finalize().into();
-        if digest::of_remote(work, path, size).await? != ours {
+        if !digest::is(work, path, size, ours).await? {
             return Err(Fault::VerifyMismatch { path: "standard output".to_owned() });
         }
         entry.sha256 = Some(command::hex(&ours));

@@ -11,7 +11,7 @@ use super::faults::Act;
 use super::feed::Feed;
 use super::pump::{Broke, Lane, pump};
 use super::remote::Denied;
-use super::resume;
+use super::resume::{self, Part};
 use super::spot::Spot;
 use super::wire::{open, status};
 use super::work::{Outcome, Work};
@@ -55,7 +55,12 @@ pub async fn put<S: Sink>(work: &Work<'_, '_, S>, file: Outgoing) -> Result<Outc
         return Ok(Outcome::Kept);
     }
     let feed = RefCell::new(feed);
-    let writing = begin(work, &feed, meta, &spot).await?;
+    // What is told is told of the file that was to be, not of the part.
+    let named = |part: &[u8], fault: Fault| fault.about(&work.shown(part), &work.shown(&spot.path));
+    let writing = match begin(work, &feed, meta, &spot).await {
+        Ok(writing) => writing,
+        Err((part, fault)) => return Err(named(&part, fault)),
+    };
     let begun_at = feed.borrow().at();
     let whole = async {
         fill(work, &writing, &feed, &below).await?;
@@ -72,7 +77,7 @@ pub async fn put<S: Sink>(work: &Work<'_, '_, S>, file: Outgoing) -> Result<Outc
         }
         Err(fault) => {
             give_up(work, &writing, &fault).await;
-            Err(renamed(fault, work, &writing.path, &spot.path))
+            Err(named(&writing.path, fault))
         }
     }
 }
@@ -85,46 +90,53 @@ fn final_mode<S: Sink>(work: &Work<'_, '_, S>, meta: Option<Meta>, spot: &Spot) 
     options.mode.map(|mode| mode & 0o777).or(kept).or(preserved.map(|meta| meta.mode & 0o777))
 }
 
-/// Opens what is written.
+/// The part of this tag.
+async fn part_of<S: Sink>(work: &Work<'_, '_, S>, spot: &Spot, tag: &str) -> Result<Vec<u8>, Fault> {
+    let name = name_of(&spot.path).ok_or_else(|| Fault::IsDirectory { path: work.shown(&spot.path) })?;
+    Ok(work.part(&spot.path, name, tag).await)
+}
+
+/// Opens what is written. The error comes with the path that it may be about.
 async fn begin<S: Sink>(
     work: &Work<'_, '_, S>,
     feed: &RefCell<Feed>,
     meta: Option<Meta>,
     spot: &Spot,
-) -> Result<Writing, Fault> {
+) -> Result<Writing, (Vec<u8>, Fault)> {
     let options = work.options();
     let usual = meta.map_or(0o666, |meta| meta.mode & 0o777);
     let resumable = meta.filter(|_| options.resume);
     if options.in_place {
         let path = spot.path.clone();
+        let told = |fault| (spot.path.clone(), fault);
         if let (Some(meta), Some(there)) = (resumable, &spot.replaced)
-            && let Some(handle) = resume::at(work, feed, meta, &path, there, false).await?
+            && let Some(handle) = resume::at(work, feed, meta, &path, there).await.map_err(told)?
         {
             return Ok(Writing { path, is_part: false, handle, resumed: true });
         }
-        let flags = open::WRITE | open::CREATE | open::TRUNCATE;
-        let handle = make(work, &path, flags, usual).await?;
+        // What is beyond its end is cut off in the end: in the beginning it may be what is read, where both sides are one.
+        let flags = open::WRITE | open::CREATE;
+        let handle = make(work, &path, flags, usual).await.map_err(told)?;
         return Ok(Writing { path, is_part: false, handle, resumed: false });
     }
-    let tag = resumable.map_or_else(|| work.job.plan.tag.clone(), |meta| part::resume_tag(meta.size, meta.mtime));
-    let name = name_of(&spot.path).ok_or_else(|| Fault::IsDirectory { path: work.shown(&spot.path) })?;
-    let path = work.part(&spot.path, name, &tag).await;
-    if let Some(meta) = resumable
-        && let Ok(there) = work.remote.lstat(&path).await
-    {
-        if let Some(handle) = resume::at(work, feed, meta, &path, &there, true).await? {
-            work.job.parts.borrow_mut().insert(path.clone());
-            return Ok(Writing { path, is_part: true, handle, resumed: true });
-        }
-        work.asked();
-        match work.remote.remove(&path).await {
-            Ok(()) => work.touched(),
-            Err(denied) => return Err(work.explain(denied, &path, Act::Make).await),
+    let told = |fault| (spot.path.clone(), fault);
+    let mut path = part_of(work, spot, &work.job.plan.tag).await.map_err(told)?;
+    if let Some(meta) = resumable {
+        let kept = part_of(work, spot, &part::resume_tag(meta.size, meta.mtime)).await.map_err(told)?;
+        match resume::part(work, feed, meta, &kept, &path).await {
+            Ok(Part::Continue(handle)) => {
+                work.job.parts.borrow_mut().insert(kept.clone());
+                return Ok(Writing { path: kept, is_part: true, handle, resumed: true });
+            }
+            Ok(Part::None) => path = kept,
+            // Somebody else's is left alone.
+            Ok(Part::Foreign) => {}
+            Err(fault) => return Err((kept, fault)),
         }
     }
-    // What may become narrower in the end is not open to others before.
+    // What may become narrower in the end is not open to others before; what may have to be continued can be opened until then.
     let settled = options.mode.is_some() || spot.replaced.is_some();
-    let mode = if settled { 0o600 } else { usual };
+    let mode = if settled { 0o600 } else { opened_with(usual, resumable.is_some()) };
     work.job.parts.borrow_mut().insert(path.clone());
     match make(work, &path, open::WRITE | open::CREATE | open::EXCLUSIVE, mode).await {
         Ok(handle) => Ok(Writing { path, is_part: true, handle, resumed: false }),
@@ -133,22 +145,14 @@ async fn begin<S: Sink>(
             if !matches!(fault, Fault::ConnectionLost { .. }) {
                 work.job.parts.borrow_mut().remove(&path);
             }
-            Err(renamed(fault, work, &path, &spot.path))
+            Err((path, fault))
         }
     }
 }
 
-/// The message names the file that was to be, not the part.
-fn renamed<S: Sink>(fault: Fault, work: &Work<'_, '_, S>, part: &[u8], target: &[u8]) -> Fault {
-    let (part, target) = (work.shown(part), work.shown(target));
-    match fault {
-        Fault::NoSpace { path } if path == part => Fault::NoSpace { path: target },
-        Fault::ReadOnly { path } if path == part => Fault::ReadOnly { path: target },
-        Fault::ParentMissing { path } if path == part => Fault::ParentMissing { path: target },
-        Fault::RemotePermission { path } if path == part => Fault::RemotePermission { path: target },
-        Fault::TransferRefused { path, problem } if path == part => Fault::TransferRefused { path: target, problem },
-        other => other,
-    }
+/// The bits of a part until it is whole.
+fn opened_with(usual: u32, resumable: bool) -> u32 {
+    if resumable { usual | 0o600 } else { usual }
 }
 
 async fn make<S: Sink>(work: &Work<'_, '_, S>, path: &[u8], flags: u32, mode: u32) -> Result<Bytes, Fault> {
@@ -206,8 +210,16 @@ async fn finish<S: Sink>(
 ) -> Result<Option<[u8; 32]>, Fault> {
     let (remote, handle) = (&work.remote, &writing.handle);
     let sent = feed.borrow().at();
+    // Whether it was is seen by the size.
+    let cut =
+        (!writing.is_part).then(|| remote.fsetstat(handle, &Attributes { size: Some(sent), ..Attributes::default() }));
     let look = remote.fstat(handle);
     let mut wish = Attributes { permissions: final_mode(work, meta, spot), ..Attributes::default() };
+    // What it was opened with beyond that is taken off, whatever the umask there has left of it.
+    let narrowed = meta.map(|meta| meta.mode & 0o777).filter(|usual| {
+        let opened = opened_with(*usual, work.options().resume);
+        writing.is_part && wish.permissions.is_none() && opened != *usual
+    });
     if let Some(meta) = meta.filter(|_| work.options().preserve) {
         let second = |time: i64| u32::try_from(time.max(0)).unwrap_or(u32::MAX);
         wish.times = Some((second(meta.atime), second(meta.mtime)));
@@ -217,12 +229,15 @@ async fn finish<S: Sink>(
     let mut seen = None;
     let mut look = Some(look);
     let replaced = spot.replaced.as_ref().filter(|_| writing.is_part);
-    if (replaced.is_some() || work.owner.is_asked_for())
+    if (replaced.is_some() || narrowed.is_some() || work.owner.is_asked_for())
         && let Some(asked) = look.take()
     {
         let found = asked.await;
         if let Ok(found) = &found {
             settle_owner(work, writing, (replaced, &spot.path), found).await?;
+            if let (Some(usual), Some(bits)) = (narrowed, found.bits()) {
+                wish.permissions = Some(bits & usual);
+            }
         }
         seen = Some(found);
     }
@@ -234,6 +249,11 @@ async fn finish<S: Sink>(
         (None, Some(look)) => look.await,
         (None, None) => Ok(Attributes::default()),
     };
+    if let Some(cut) = cut
+        && let Err(Denied::Fault(fault)) = cut.await
+    {
+        return Err(fault);
+    }
     let size = match found {
         Ok(found) => found.size,
         Err(denied) => return Err(work.explain(denied, &writing.path, Act::Write).await),
@@ -257,7 +277,7 @@ async fn finish<S: Sink>(
     }
     let hash = feed.borrow().sha256();
     if let Some(hash) = &hash
-        && digest::of_remote(work, &writing.path, sent).await? != *hash
+        && !digest::is(work, &writing.path, sent, *hash).await?
     {
         return Err(Fault::VerifyMismatch { path: work.shown(&spot.path) });
     }
@@ -342,9 +362,9 @@ async fn give_up<S: Sink>(work: &Work<'_, '_, S>, writing: &Writing, fault: &Fau
     }
     // Perhaps it is closed already.
     let closed = work.remote.close(&writing.handle);
-    if work.options().resume && !matches!(fault, Fault::VerifyMismatch { .. }) {
+    if work.is_resumable(&writing.path) && !matches!(fault, Fault::VerifyMismatch { .. }) {
         work.job.parts.borrow_mut().remove(&writing.path);
-        work.job.ledger.borrow_mut().left(&writing.path, LEFT_TO_RESUME);
+        work.job.ledger.borrow_mut().left(&writing.path, part::RESUMABLE);
         let _ = closed.await;
         return;
     }
@@ -354,6 +374,3 @@ async fn give_up<S: Sink>(work: &Work<'_, '_, S>, writing: &Writing, fault: &Fau
         work.job.parts.borrow_mut().remove(&writing.path);
     }
 }
-
-/// Why a part stays.
-pub const LEFT_TO_RESUME: &str = "resumable: --resume continues it";

@@ -299,10 +299,11 @@ impl Remote {
         self.extensions.posix_rename
     }
 
-    /// Makes a link. The draft has the link first; OpenSSH, and whoever wants to talk with it, has the text first (its
-    /// `PROTOCOL`, section 4.1).
-    pub fn symlink(&self, text: &[u8], link: &[u8]) -> impl Future<Output = Answer<()>> + use<> {
-        self.done(Packet::about(kind::SYMLINK, text).string(link))
+    /// Makes a link. The draft has its path first; OpenSSH, and whoever wants to talk with it, what it says (its `PROTOCOL`, section
+    /// 4.1).
+    pub fn symlink(&self, text: &[u8], link: &[u8], text_first: bool) -> impl Future<Output = Answer<()>> + use<> {
+        let (first, second) = if text_first { (text, link) } else { (link, text) };
+        self.done(Packet::about(kind::SYMLINK, first).string(second))
     }
 
     /// What a link says.

@@ -1,6 +1,7 @@
 //! From here to there: where each source goes, and a walk through it with many files on their way at once.
 
-use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::future::Future;
@@ -24,7 +25,7 @@ use crate::model::sink::Sink;
 use crate::operation::transfer::local::source::{Found, Item, Walk};
 use crate::operation::transfer::local::{self, Kind};
 use crate::operation::transfer::place::join;
-use crate::operation::transfer::place::{Place, Standing, Subject, name_of, parent_of, place};
+use crate::operation::transfer::place::{Place, Standing, Subject, bare, name_of, parent_of, place};
 
 /// Copies all sources.
 pub async fn upload<S: Sink>(
@@ -38,7 +39,7 @@ pub async fn upload<S: Sink>(
     if several {
         work.job.landing.borrow_mut().root = Some(work.absolute(&target));
     }
-    let mut fleet = Fleet { work, lanes: Lanes::new(), closing: Vec::new() };
+    let mut fleet = Fleet { work, lanes: Lanes::new(), closing: Vec::new(), several };
     let mut names = BTreeSet::new();
     for source in sources {
         let (name, subject) = subject(source, several);
@@ -57,6 +58,10 @@ pub async fn upload<S: Sink>(
         if let Err(fault) = sent {
             work.settle(&below, Err(fault))?;
         }
+        if several && subject.is_directory {
+            // One that is merged into it finds it made.
+            while fleet.lanes.one().await? {}
+        }
     }
     fleet.land().await
 }
@@ -73,7 +78,10 @@ async fn standing<S: Sink>(work: &Work<'_, '_, S>, target: &[u8]) -> Result<Stan
     match work.remote.stat(target).await {
         Ok(found) if found.file_type() == Some(super::attributes::Type::Directory) => Ok(Standing::Directory),
         Ok(_) => Ok(Standing::Other),
-        Err(denied) if denied.code() == Some(status::NO_SUCH_FILE) => Ok(Standing::Missing),
+        Err(denied) if denied.code() == Some(status::NO_SUCH_FILE) => match bare(target) {
+            Some(bare) if work.remote.stat(bare).await.is_ok() => Ok(Standing::Other),
+            _ => Ok(Standing::Missing),
+        },
         Err(denied) => Err(work.explain(denied, target, Act::Set).await),
     }
 }
@@ -113,6 +121,8 @@ struct Fleet<'w, 'a, 'j, S> {
     lanes: Lanes<'w>,
     /// Directories that get their mode and times once all in them is there.
     closing: Vec<Rc<Directory>>,
+    /// A later source may be merged into the same directory: then all of them wait for the end.
+    several: bool,
 }
 
 impl<'w, S: Sink> Fleet<'w, '_, '_, S> {
@@ -234,17 +244,48 @@ impl<'w, S: Sink> Fleet<'w, '_, '_, S> {
 
     /// Ends the directories that nothing is on its way to any more.
     fn close(&mut self) {
-        let work = self.work;
-        let (ready, open): (Vec<_>, Vec<_>) =
+        if self.several {
+            return;
+        }
+        let (ready, open) =
             std::mem::take(&mut self.closing).into_iter().partition(|directory| Rc::strong_count(directory) == 1);
         self.closing = open;
-        for directory in ready {
+        self.end(ready);
+    }
+
+    fn end(&mut self, directories: Vec<Rc<Directory>>) {
+        let work = self.work;
+        for directory in directories {
             self.lanes.start(1, async move { directory.end(work).await });
         }
     }
 
+    /// Leaves one of those that are the same directory: the last, whose mode and times it shall have.
+    fn merge(&mut self) {
+        let mut last = BTreeMap::new();
+        for directory in self.closing.drain(..) {
+            match last.entry(directory.path().to_vec()) {
+                Entry::Vacant(free) => drop(free.insert(directory)),
+                Entry::Occupied(taken) if taken.get().outlasts_later(self.work) => {}
+                Entry::Occupied(mut taken) => drop(taken.insert(directory)),
+            }
+        }
+        self.closing = last.into_values().collect();
+    }
+
     /// Waits for all that is on its way.
     async fn land(mut self) -> Result<(), Fault> {
+        if std::mem::take(&mut self.several) {
+            while self.lanes.one().await? {}
+            self.merge();
+            let depth = |directory: &Rc<Directory>| directory.path().split(|b| *b == b'/').count();
+            while let Some(deepest) = self.closing.iter().map(depth).max() {
+                let (ready, above) = std::mem::take(&mut self.closing).into_iter().partition(|it| depth(it) == deepest);
+                self.closing = above;
+                self.end(ready);
+                while self.lanes.one().await? {}
+            }
+        }
         loop {
             self.close();
             if !self.lanes.one().await? && self.closing.is_empty() {

@@ -47,7 +47,6 @@ pub mod open {
     pub const READ: u32 = 0x01;
     pub const WRITE: u32 = 0x02;
     pub const CREATE: u32 = 0x08;
-    pub const TRUNCATE: u32 = 0x10;
     pub const EXCLUSIVE: u32 = 0x20;
 }
 

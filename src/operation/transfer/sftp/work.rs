@@ -48,6 +48,10 @@ pub struct Work<'a, 'j, S> {
     pub total: Cell<Option<u64>>,
     /// Nothing on the host can hash for us.
     pub no_hasher: Cell<bool>,
+    /// To whom belongs what this account makes there, once that is known.
+    pub account: Cell<Option<u32>>,
+    /// Whether the server takes what a link says before where it is, once that is known.
+    pub text_first: tokio::sync::OnceCell<bool>,
     /// Who is to own what is made there.
     pub owner: Owner,
     /// Directories that were looked at, and whether what is staged can be renamed into them.
@@ -109,12 +113,34 @@ impl<'a, 'j, S: Sink> Work<'a, 'j, S> {
         let near = RefCell::default();
         let (stripes, told) = (tokio::sync::OnceCell::new(), Cell::new(None));
         let (total, no_hasher, moved) = (Cell::new(None), Cell::new(false), Cell::new(0));
-        Ok(Self { job, remote, home, total, no_hasher, owner, near, staged: Cell::new(0), line, stripes, moved, told })
+        let (account, text_first) = (Cell::new(None), tokio::sync::OnceCell::new());
+        let staged = Cell::new(0);
+        Ok(Self {
+            job,
+            remote,
+            home,
+            total,
+            no_hasher,
+            account,
+            text_first,
+            owner,
+            near,
+            staged,
+            line,
+            stripes,
+            moved,
+            told,
+        })
     }
 
     /// How to copy.
     pub fn options(&self) -> &'a CopyOptions {
         self.job.plan.options
+    }
+
+    /// Whether the next attempt would find this part and continue it.
+    pub fn is_resumable(&self, path: &[u8]) -> bool {
+        self.job.is_resumable(path)
     }
 
     /// The session, for further channels.
@@ -273,6 +299,7 @@ impl<'a, 'j, S: Sink> Work<'a, 'j, S> {
 
     /// Writes down what became of an entry. The error ends the whole copy.
     pub fn settle(&self, below: &[u8], result: Result<Outcome, Fault>) -> Result<(), Fault> {
+        self.job.tell_leftovers();
         let mut ledger = self.job.ledger.borrow_mut();
         match result {
             Ok(Outcome::Done(entry)) => ledger.done(entry),
