@@ -126,7 +126,7 @@ fn a_failure_of_the_one_file_is_told_by_its_own_code_and_once() {
     fs::set_permissions(there.join("closed"), fs::Permissions::from_mode(0o755)).unwrap();
     let line = |form: &str| format!("scp {form} {} DEST:{}/closed/f", file.display(), there.display());
     let said = sshd.cli(&line("")).run().failed(77, "remote_permission");
-    assert!(!said.advice().contains("--sudo"), "{}", said.text());
+    assert!(said.advice().contains("`--sudo`"), "{}", said.text());
     let run = sshd.cli(&line("--raw")).run();
     let text = String::from_utf8_lossy(&run.stderr).into_owned();
     assert!(run.code() == 77 && text.matches("permission denied").count() == 1, "{run}");

@@ -251,8 +251,8 @@ impl<'a, 'j, S: Sink> Work<'a, 'j, S> {
 
     /// Further channels for a large upload, where they are worth it and are to be had.
     pub async fn stripes(&self) -> &[Rc<Remote>] {
-        // Sudo would be asked once more for each.
-        if self.line.rights.is_some() {
+        // Sudo would be asked once more for each, and a part that was written in several places cannot be continued.
+        if self.line.rights.is_some() || self.options().resume {
             return &[];
         }
         if self.remote.client().round_trip().is_none_or(|took| took < STRIPES_WORTH) {
