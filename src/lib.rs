@@ -133,6 +133,12 @@ fn perform(request: &Request) -> i32 {
                 flow::check(check, begun, output, signals).await
             })
         }
+        Action::Ops(ops) => {
+            let lost = not_started(ops.destination(), ops.effect());
+            connected(ops.name(), lost, &request.output, async |begun, output, signals| {
+                flow::ops(ops, state_dir().as_deref(), begun, output, signals).await
+            })
+        }
         Action::Schema(topic) => report::print(&report::schema(*topic, request.output.mode)),
         Action::ExitCodes => report::print(&report::exit_codes(request.output.mode)),
         Action::Completions(shell) => match cli::completions(shell) {

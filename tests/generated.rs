@@ -85,17 +85,21 @@ fn man_page(name: &str, command: &clap::Command, others: &[String]) -> String {
     out
 }
 
+/// The command, those that it has, and those that they have.
+fn pages<'c>(name: &str, command: &'c clap::Command) -> Vec<(String, &'c clap::Command)> {
+    let own = command.get_subcommands().filter(|sub| sub.get_name() != "help" && !sub.is_hide_set());
+    let below = own.flat_map(|sub| pages(&format!("{name}-{}", sub.get_name()), sub));
+    std::iter::once((name.to_owned(), command)).chain(below).collect()
+}
+
 /// Every generated file: path below the repository, and text.
 fn generated() -> BTreeMap<PathBuf, String> {
     let mut files = BTreeMap::new();
     let mut command = cli::command();
     command.build();
-    let subcommands: Vec<&clap::Command> =
-        command.get_subcommands().filter(|sub| sub.get_name() != "help" && !sub.is_hide_set()).collect();
-    let names: Vec<String> = std::iter::once("ssh-cli".to_owned())
-        .chain(subcommands.iter().map(|sub| format!("ssh-cli-{}", sub.get_name())))
-        .collect();
-    for (name, page) in names.iter().zip(std::iter::once(&command).chain(subcommands)) {
+    let pages = pages("ssh-cli", &command);
+    let names: Vec<String> = pages.iter().map(|(name, _)| name.clone()).collect();
+    for (name, page) in &pages {
         let others: Vec<String> = names.iter().filter(|other| *other != name).cloned().collect();
         files.insert(Path::new("man").join(format!("{name}.1")), man_page(name, page, &others));
     }
@@ -155,7 +159,10 @@ fn every_property_of_a_tool_is_an_option() {
         serde_json::from_str(&ssh_cli::report::schema(SchemaTopic::Tools, OutputMode::Json)).unwrap();
     for tool in tools.as_array().unwrap() {
         let called = tool["name"].as_str().unwrap().strip_prefix("ssh_").unwrap();
-        let called = command.find_subcommand(called.replace('_', "-")).unwrap();
+        let called = match called.strip_prefix("ops_") {
+            Some(called) => command.find_subcommand("ops").unwrap().find_subcommand(called).unwrap(),
+            None => command.find_subcommand(called.replace('_', "-")).unwrap(),
+        };
         for (name, property) in tool["input_schema"]["properties"].as_object().unwrap() {
             let argument = called
                 .get_arguments()

@@ -11,7 +11,7 @@ use crate::model::request::OutputMode;
 /// The little that was understood.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Glance {
-    /// The name of the command, where it is one of ours.
+    /// The name of the command, where it is one of ours; with that of its own command, where it has such.
     pub(super) command: Option<String>,
     /// The form that was asked for first.
     pub(super) mode: Option<OutputMode>,
@@ -35,12 +35,13 @@ pub(super) fn glance(definition: &Command, words: &[OsString]) -> Glance {
                 }
                 None
             }
-            _ if glance.command.is_none() => {
-                let Some(found) = word.to_str().and_then(|name| definition.find_subcommand(name)) else {
+            _ if command.has_subcommands() => {
+                let Some(found) = word.to_str().and_then(|name| command.find_subcommand(name)) else {
                     return glance;
                 };
                 command = found;
-                glance.command = Some(found.get_name().to_owned());
+                let before = glance.command.take().map(|before| before + " ").unwrap_or_default();
+                glance.command = Some(before + found.get_name());
                 None
             }
             _ => {

@@ -10,6 +10,7 @@ mod exec;
 mod keyed;
 mod lenient;
 mod operand;
+mod ops;
 mod output;
 mod retry;
 mod run;
@@ -120,6 +121,11 @@ enum Command {
     /// authentication that it accepts, and which keys there are on this side. It asks for no session and writes no
     /// `known_hosts`.
     Check(Box<check::CheckArgs>),
+    /// Ask about keyed operations, end one, or decide about one
+    ///
+    /// A keyed operation is one that was started with --op. What is told of it rests on two things: our own record, and the receipt
+    /// on the host. No ops command ever starts one.
+    Ops(Box<ops::OpsArgs>),
     /// Print a JSON Schema, the error codes or tool definitions
     Schema(schema::SchemaArgs),
     /// Print what each exit code means
@@ -144,9 +150,13 @@ pub fn parse(args: impl IntoIterator<Item = OsString>, surroundings: &Surroundin
             return Ok(Request { action: Action::Print(error.render().to_string()), output, verbosity: 0 });
         }
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            return Err(refused(usage(
-                "no command was given: exec, sudo-exec, su-exec, scp, check, schema, exit-codes or completions",
-            )));
+            let mut refused = refused(usage(
+                "no command was given: exec, sudo-exec, su-exec, scp, check, ops, schema, exit-codes or completions",
+            ));
+            if refused.command == "ops" {
+                refused.fault = usage("no command was given: ops list, show, cancel, resolve or gc");
+            }
+            return Err(refused);
         }
         Err(error) => {
             let mut refused = refused(usage(in_short(&error)));
@@ -175,6 +185,7 @@ impl Command {
             Self::SudoExec(exec) => exec.into_action(output, surroundings),
             Self::SuExec(exec) => exec.into_action(output, surroundings),
             Self::Check(check) => check.into_action(output, surroundings),
+            Self::Ops(ops) => ops.into_action(output, surroundings),
             Self::Schema(schema) => Ok((schema.into_action(), output.to_options(surroundings)?)),
             Self::ExitCodes => Ok((Action::ExitCodes, output.to_options(surroundings)?)),
             Self::Completions(completions) => Ok((completions.into_action(), output.to_options(surroundings)?)),
@@ -194,6 +205,12 @@ fn refused(fault: Fault, args: &[OsString], surroundings: &Surroundings) -> Box<
         Some("sudo-exec") => "sudo-exec",
         Some("su-exec") => "su-exec",
         Some("check") => "check",
+        Some("ops list") => "ops list",
+        Some("ops show") => "ops show",
+        Some("ops cancel") => "ops cancel",
+        Some("ops resolve") => "ops resolve",
+        Some("ops gc") => "ops gc",
+        Some(ops) if ops.starts_with("ops") => "ops",
         Some("schema") => "schema",
         Some("exit-codes") => "exit-codes",
         Some("completions") => "completions",

@@ -87,7 +87,7 @@ pub enum Fault {
     SourceNotFound { path: String, problem: String },
     #[error("{path} is a directory")]
     SourceIsDirectory { path: String },
-    #[error("no operation `{key}` is known here for that target")]
+    #[error("no operation `{key}` is known for that account")]
     OpNotFound { key: String },
     // Getting there.
     #[error("the host name {host} does not exist")]
@@ -216,7 +216,7 @@ pub enum Fault {
     // Local ends.
     #[error("standard output cannot be written: {problem}")]
     StdoutFailed { problem: String },
-    #[error("the journal cannot be written: {problem}")]
+    #[error("the journal cannot be used: {problem}")]
     JournalUnwritable { problem: String },
     // Keyed operations.
     #[error("the receipt cannot be written on the host: {problem}")]
@@ -241,6 +241,14 @@ pub enum Fault {
     OpCancelled,
     #[error("the --timeout that the operation was started with is over; it was stopped")]
     OpTimeout,
+    #[error("the operation may not be signalled by this account, and runs on")]
+    CancelRefused,
+    #[error("the operation was told to end, and was not seen to: {state}")]
+    CancelUnconfirmed { state: String },
+    #[error("nothing can be decided about the operation: {state}")]
+    ResolveRefused { state: String },
+    #[error("the operation `{key}` was decided about before: {verdict}")]
+    OpAlreadyResolved { key: String, verdict: String },
     #[error("bastion {hop}: {fault}")]
     AtHop { hop: String, fault: Box<Fault> },
     // Ourselves.

@@ -30,7 +30,9 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
         Fault::SourceNotFound { .. } => "check the path".to_owned(),
         Fault::ParentMissing { .. } => "check the path; for a copy `--parents` makes the directories on the way".to_owned(),
         Fault::SourceIsDirectory { .. } => "name a file; `ssh-cli scp -r` copies a directory".to_owned(),
-        Fault::OpNotFound { .. } => "`ssh-cli ops list` shows the keys known here".to_owned(),
+        Fault::OpNotFound { .. } => {
+            "`ssh-cli ops list` shows what is known here; what ran as another user is found with `--as USER`".to_owned()
+        },
         Fault::HostNotFound { .. } => "check the spelling".to_owned(),
         Fault::DnsTemporary { .. } => "the name server did not answer; try again".to_owned(),
         Fault::ConnectionRefused { .. } => "is the SSH server running on that port? `-p PORT` names another".to_owned(),
@@ -131,11 +133,16 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
         | Fault::ExitStatusLost { .. }
         | Fault::DiedWithoutStatus { .. }
         | Fault::ForeignUnknown { .. } => {
-            "look at the host, then tell it with `ssh-cli ops resolve DEST KEY`".to_owned()
+            "look at the host, then say what became of it: `ssh-cli ops resolve DEST KEY --verdict done`, or `not-done`, or `abandoned`"
+                .to_owned()
         }
         Fault::ForeignSilent { .. } => "wait, then run the same line again: another node may be slow".to_owned(),
         Fault::CancelledBeforeStart | Fault::OpCancelled => "use a new key to run it after all".to_owned(),
         Fault::OpTimeout => "use a new key, and give it longer with `--timeout`".to_owned(),
+        Fault::CancelRefused => "end it on the host, with the rights that it runs with".to_owned(),
+        Fault::CancelUnconfirmed { .. } => "run the same line again: it looks once more".to_owned(),
+        Fault::ResolveRefused { .. } => "end it first: `ssh-cli ops cancel DEST KEY`".to_owned(),
+        Fault::OpAlreadyResolved { .. } => "use a new key to run it again".to_owned(),
         // `--host-key` pins the destination alone.
         Fault::AtHop { fault, hop } if matches!(**fault, Fault::HostKeyUnknown { .. }) => format!(
             "compare the fingerprint with one from a trusted place, then reach {hop} once with `--host-key-policy accept-new`, which \

@@ -123,6 +123,10 @@ pub fn all() -> Vec<Fault> {
         Fault::CancelledBeforeStart,
         Fault::OpCancelled,
         Fault::OpTimeout,
+        Fault::CancelRefused,
+        Fault::CancelUnconfirmed { state: "x".into() },
+        Fault::ResolveRefused { state: "x".into() },
+        Fault::OpAlreadyResolved { key: "x".into(), verdict: "x".into() },
         Fault::AtHop { hop: "x".into(), fault: Box::new(Fault::PasswordRequired { user: "x".into() }) },
         Fault::Internal { problem: "x".into() },
     ]

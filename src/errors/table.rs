@@ -62,6 +62,7 @@ const fn cancelled(code: &'static str) -> Row {
 
 impl Fault {
     /// The fault's row in the table.
+    #[expect(clippy::too_many_lines, reason = "a row for each fault")]
     pub fn row(&self) -> Row {
         match self {
             Self::Usage { .. } => permanent("usage", Phase::Usage, exit::EX_USAGE),
@@ -160,6 +161,10 @@ impl Fault {
             Self::CancelledBeforeStart => cancelled("cancelled_before_start"),
             Self::OpCancelled => cancelled("cancelled"),
             Self::OpTimeout => stopped("timeout", Some(true)),
+            Self::CancelRefused => permanent("cancel_refused", Phase::Run, exit::EX_NOPERM),
+            Self::CancelUnconfirmed { .. } => transient("cancel_unconfirmed", Phase::Run),
+            Self::ResolveRefused { .. } => permanent("resolve_refused", Phase::Journal, exit::EX_DATAERR),
+            Self::OpAlreadyResolved { .. } => permanent("op_already_resolved", Phase::Journal, exit::EX_DATAERR),
             Self::AtHop { fault, .. } => fault.row(),
             Self::Internal { .. } => permanent("internal", Phase::Local, exit::EX_SOFTWARE),
         }

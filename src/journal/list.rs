@@ -1,5 +1,7 @@
 //! The journal as a whole: what is in it, which calls equal each other, and what has expired.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::history::Standing;
@@ -61,6 +63,35 @@ impl Journal {
                 order(other).cmp(&order(one)).then_with(|| (&one.target, &one.key).cmp(&(&other.target, &other.key)))
             });
             Ok(Listing { operations, strays: store::strays(transaction)? })
+        });
+        Ok(read?)
+    }
+
+    /// One operation, by our own record alone.
+    pub fn listing(&mut self, operation: &OperationId) -> Result<OperationListing, Fault> {
+        let Ok(store) = &mut self.store else {
+            return Ok(OperationListing::bare(operation.clone(), Recorded::Damaged));
+        };
+        match store.load(operation) {
+            Ok(log) if log.events.is_empty() => Ok(OperationListing::bare(operation.clone(), Recorded::Absent)),
+            Ok(log) => Ok(listed(operation.clone(), &log.events)),
+            Err(Trouble::Damaged(_)) => Ok(OperationListing::bare(operation.clone(), Recorded::Damaged)),
+            Err(trouble) => Err(trouble.into()),
+        }
+    }
+
+    /// Every file that a completion names. None where some record cannot be read: it may name others.
+    pub fn spools(&mut self) -> Result<Option<BTreeSet<String>>, Fault> {
+        let read = self.sound()?.read(|transaction| {
+            let mut named = BTreeSet::new();
+            for operation in store::operations(transaction)? {
+                match load(transaction, &operation) {
+                    Ok(log) => named.extend(spools(&log.events)),
+                    Err(Trouble::Damaged(_)) => return Ok(None),
+                    Err(trouble) => return Err(trouble),
+                }
+            }
+            Ok((store::strays(transaction)? == 0).then_some(named))
         });
         Ok(read?)
     }
@@ -129,10 +160,11 @@ impl Journal {
 fn listed(operation: OperationId, events: &[Event]) -> OperationListing {
     let standing = Standing::read(events);
     let open = standing.open();
-    let completed_at = match &standing {
-        Standing::Completed(replay) => Some(replay.completed_at),
+    let replay = match &standing {
+        Standing::Completed(replay) => Some(replay),
         _ => None,
     };
+    let completion = replay.and_then(|replay| super::Completion::from_output(&replay.output).ok());
     OperationListing {
         key: operation.key,
         target: operation.target,
@@ -142,7 +174,9 @@ fn listed(operation: OperationId, events: &[Event]) -> OperationListing {
         command: open.map(|open| open.command.clone()),
         created_at: events.first().map(|event| event.at),
         updated_at: events.last().map(|event| event.at),
-        completed_at,
+        completed_at: replay.map(|replay| replay.completed_at),
+        remote_exit: completion.map(|completion| completion.remote_exit),
+        host: None,
     }
 }
 

@@ -4,6 +4,7 @@ pub mod check;
 pub mod copy;
 pub mod moment;
 pub mod operation;
+pub mod ops;
 pub mod outcome;
 pub mod request;
 pub mod sink;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::check::Check;
-use super::operation::OperationFacts;
+use super::operation::{OperationFacts, OperationListing};
 use super::timing::Timing;
 use super::transfer::Transfer;
 use crate::effect::Effect;
@@ -187,6 +187,8 @@ pub struct Finished {
     pub check: Option<Check>,
     /// The keyed operation, where a key was given.
     pub operation: Option<OperationFacts>,
+    /// The operations that `ops` was asked about.
+    pub ops: Option<Vec<OperationListing>>,
 }
 
 impl Finished {
@@ -206,6 +208,7 @@ impl Finished {
             transfer: None,
             check: None,
             operation: None,
+            ops: None,
         }
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::copy::CopyRequest;
 use super::operation::OperationKey;
+use super::ops::OpsRequest;
 use crate::effect::Effect;
 
 /// One invocation.
@@ -28,6 +29,8 @@ pub enum Action {
     Copy(Box<CopyRequest>),
     /// Connect, and run nothing.
     Check(Box<CheckRequest>),
+    /// Ask about keyed operations, or decide about one.
+    Ops(Box<OpsRequest>),
     /// Print a JSON Schema, the error table or the tool definitions.
     Schema(SchemaTopic),
     /// Print the table of exit codes.
@@ -48,6 +51,7 @@ impl Action {
             },
             Self::Copy(_) => "scp",
             Self::Check(_) => "check",
+            Self::Ops(request) => request.name(),
             Self::Schema(_) => "schema",
             Self::ExitCodes => "exit-codes",
             Self::Completions(_) => "completions",

@@ -13,7 +13,7 @@ use crate::constants::AGENT_RETRY_MAX_RETRIES;
 use crate::effect::Effect;
 use crate::errors::{SshCliError, exit_codes};
 use crate::model::check::Check;
-use crate::model::operation::OperationFacts;
+use crate::model::operation::{OperationFacts, OperationListing};
 use crate::model::outcome::{Class, Finished, Outcome, Phase, Started, TargetDetail, TargetFacts, Warning};
 use crate::model::request::OutputOptions;
 use crate::model::timing::Timing;
@@ -68,6 +68,9 @@ pub struct Envelope {
     /// What `check` found out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<Check>,
+    /// The operations that `ops` was asked about; with `ops gc` those that were taken away.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ops: Option<Vec<OperationListing>>,
     /// The command's standard output as text. Null for a copy, where it is in `streams.stdout.path`, or was sent as events.
     pub stdout: Option<String>,
     /// The same of its standard error.
@@ -190,6 +193,7 @@ impl EnvelopeInput<'_> {
             streams: captured.streams.filter(|_| !copies),
             transfer: finished.transfer.clone().map(|all| if options.detail { all } else { all.lean() }),
             check: finished.check.clone(),
+            ops: finished.ops.clone(),
             stdout: captured.stdout.filter(|_| !copies),
             stderr: captured.stderr.filter(|_| !copies),
         }

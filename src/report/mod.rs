@@ -13,6 +13,7 @@ mod excerpt;
 mod json;
 mod live;
 mod ndjson;
+mod ops;
 mod raw;
 mod schema;
 mod spill;
@@ -180,7 +181,11 @@ impl Output {
             }
             Form::Raw(mut raw) => {
                 let (left, ended) = raw.close();
-                let report = finished.check.as_ref().map(check::text).unwrap_or_default();
+                let report = match (&finished.check, &finished.ops) {
+                    (Some(check), _) => check::text(check),
+                    (None, Some(operations)) => ops::text(command, operations, columns(stdout.as_ref())),
+                    (None, None) => String::new(),
+                };
                 let ended = ended.and_then(|()| match report.as_bytes() {
                     [] => Ok(()),
                     report => write(stdout.as_ref(), report),
@@ -264,6 +269,12 @@ fn output_failed(failure: &io::Error, finished: &Finished) -> SshCliError {
         _ => Fault::StdoutFailed { problem: failure.to_string() },
     };
     SshCliError::new(fault, finished.started, finished.effect, false)
+}
+
+/// How wide the terminal is; none where it is none.
+fn columns(file: Option<&File>) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(file?).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
 fn write(file: Option<&File>, data: &[u8]) -> io::Result<()> {

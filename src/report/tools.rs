@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 /// The list of tools.
 pub(super) fn tools() -> Value {
-    json!([exec(), sudo_exec(), su_exec(), scp(), check()])
+    json!([exec(), sudo_exec(), su_exec(), scp(), check(), ops_list(), ops_show(), ops_cancel(), ops_resolve()])
 }
 
 /// What runs as another user has every property of `exec`, and some of its own.
@@ -191,6 +191,67 @@ fn check() -> Value {
             "required": ["destination"],
             "additionalProperties": false,
         },
+    })
+}
+
+fn ops_list() -> Value {
+    json!({
+        "name": "ssh_ops_list",
+        "description": "List the operations that were started with a key (op) from this account, by the record kept here; nobody is \
+            called. Call it as: ssh-cli ops list --json ; read `ops`: `key`, `target`, `state`, `effect`, `command`, `remote_exit`.",
+        "input_schema": {"type": "object", "properties": {}, "additionalProperties": false},
+    })
+}
+
+fn ops_show() -> Value {
+    let description = "Say how an operation that was started with a key stands, here and on its host; nothing is started or changed. \
+        Call it as: ssh-cli ops show --json [--OPTION VALUE ...] DESTINATION KEY ; the options that say who is called have to be those \
+        of the call that started it. Read `operation.state`, `ops[0].state` (our record) and `ops[0].host` (the host's word).";
+    about("ssh_ops_show", description, json!({}), &[])
+}
+
+fn ops_cancel() -> Value {
+    let description = "End an operation that was started with a key, or keep it from ever starting. Called as ssh_ops_show, with \
+        cancel for show. ok means that it does not run and will not; the warning already_done says that it had ended before.";
+    about("ssh_ops_cancel", description, json!({}), &[])
+}
+
+fn ops_resolve() -> Value {
+    let description = "Say what became of an operation that ended in exit 76: only after a look at the host, for it decides whether the \
+        same call runs again. Called as ssh_ops_show, with resolve for show. An outcome that the host knows is told instead \
+        (warning resolved_by_itself); what still runs is refused (resolve_refused: cancel it first).";
+    let own = json!({
+        "verdict": {
+            "description": "It did its work (done), or it did not and may be started once more (not-done), or nobody will find out \
+                and the key is retired (abandoned)",
+            "enum": ["done", "not-done", "abandoned"],
+        },
+        "status": {"description": "With done: its exit status (default 0)", "type": "integer", "minimum": 0, "maximum": 255},
+        "note": text("Why, for whoever reads the record"),
+    });
+    about("ssh_ops_resolve", description, own, &["verdict"])
+}
+
+/// A tool about one operation.
+fn about(name: &str, description: &str, own: Value, also_required: &[&str]) -> Value {
+    let first = json!({
+        "destination": text("As in the call that started it"),
+        "key": text("The key that it was started with"),
+        "as": text("The user as whom it ran, where that was by sudo-exec or su-exec"),
+        "su": switch("That was by su-exec"),
+        "sudo_password": text("Where the password for sudo is: env:NAME, file:PATH or cmd:COMMAND; never the password"),
+        "su_password": text("The same for su"),
+        "deadline": duration("Limit of the whole call"),
+    });
+    let mut properties = called(first, json!({"detail": switch("Every field of the envelope")}));
+    if let (Value::Object(properties), Value::Object(own)) = (&mut properties, own) {
+        properties.extend(own);
+    }
+    let required: Vec<&str> = ["destination", "key"].iter().chain(also_required).copied().collect();
+    json!({
+        "name": name,
+        "description": description,
+        "input_schema": {"type": "object", "properties": properties, "required": required, "additionalProperties": false},
     })
 }
 

@@ -12,6 +12,7 @@ mod keys;
 mod layers;
 mod limits;
 mod modes;
+mod ops;
 mod others;
 mod outcome;
 mod reach;

@@ -6,7 +6,7 @@ use crate::target::Target;
 
 /// The operation that this key names at this target. With `HostKeyAlias` the alias is the host; else it is the address, and the
 /// way to it.
-pub(super) fn operation(target: &Target, elevation: Option<&Elevation>, key: &OperationKey) -> OperationId {
+pub(in crate::flow) fn operation(target: &Target, elevation: Option<&Elevation>, key: &OperationKey) -> OperationId {
     let account = if let Some(alias) = &target.host_key_alias {
         TargetAccount::aliased(&target.user, alias)
     } else {

@@ -15,7 +15,7 @@ use crate::operation::durable::wire::{End, Event, State, Stream};
 
 /// How far output was passed on to our caller: what a sink has that cannot take it back is not given to it twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Passed {
+pub(in crate::flow) struct Passed {
     /// So much of each stream is left out before any is passed on.
     skip: [u64; 2],
     /// So much of each came by.
@@ -46,16 +46,16 @@ impl Passed {
 
 /// How long we follow.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Until {
+pub(in crate::flow) struct Until {
     /// `--wait`; none where the end is there to be fetched.
-    pub(super) wait: Option<Instant>,
+    pub(in crate::flow) wait: Option<Instant>,
     /// `--deadline`: of this invocation, not of the operation.
-    pub(super) deadline: Option<Instant>,
+    pub(in crate::flow) deadline: Option<Instant>,
 }
 
 /// Why following ended.
 #[derive(Debug)]
-pub(super) enum Followed {
+pub(in crate::flow) enum Followed {
     /// It ended. Where its bytes are there still, all of them are here, and the sums agree.
     Ended(End),
     /// Our time is over; the operation goes on.
@@ -75,7 +75,7 @@ pub(super) enum Followed {
 }
 
 /// Follows. Every byte from the beginning on comes by here once.
-pub(super) async fn follow<S: Sink>(
+pub(in crate::flow) async fn follow<S: Sink>(
     talk: &mut Talk<'_>,
     spool: &mut Spool,
     passed: &mut Passed,
@@ -117,7 +117,7 @@ pub(super) async fn follow<S: Sink>(
 }
 
 /// What the program says only where it is not asked for it.
-pub(super) fn unexpected(event: &Event) -> Over {
+pub(in crate::flow) fn unexpected(event: &Event) -> Over {
     Over::Lost(format!("the program on the host said what it was not asked: {event:?}"))
 }
 

@@ -13,7 +13,7 @@ use crate::operation::durable::wire::{Fence, Hello, Life, Settled, State};
 const STALE_AFTER: Duration = Duration::from_hours(1);
 
 /// As the journal records it.
-pub(super) fn identity(hello: &Hello, host_key: String) -> HostIdentity {
+pub(in crate::flow) fn identity(hello: &Hello, host_key: String) -> HostIdentity {
     let known = |word: &str, unknown: &str| (word != unknown).then(|| word.to_owned());
     HostIdentity {
         host_key,
@@ -28,7 +28,7 @@ pub(super) fn identity(hello: &Hello, host_key: String) -> HostIdentity {
 }
 
 /// How a generation stands, for a request with this fingerprint. `silent`: it was followed, and its node showed no sign of life.
-pub(super) fn remote(
+pub(in crate::flow) fn remote(
     state: &State,
     fingerprint: &Fingerprint,
     open: Option<&Open>,
@@ -64,7 +64,7 @@ fn receipt(state: &State, fingerprint: &Fingerprint, open: Option<&Open>, silent
 }
 
 /// This attempt is recorded here.
-pub(super) fn is_ours(attempt: &str, open: Option<&Open>) -> bool {
+pub(in crate::flow) fn is_ours(attempt: &str, open: Option<&Open>) -> bool {
     open.is_some_and(|open| open.dispatches.iter().any(|(_, ours, _)| ours.as_str() == attempt))
 }
 
@@ -74,7 +74,7 @@ fn is_stale(open: Option<&Open>, now: Moment) -> bool {
 }
 
 /// What of it speaks for a verdict.
-pub(super) fn seen(remote: Remote) -> Seen {
+pub(in crate::flow) fn seen(remote: Remote) -> Seen {
     match remote {
         Remote::RootUnusable => Seen::RootUnusable,
         Remote::Seen { receipt, .. } => match receipt {

@@ -6,18 +6,20 @@
 //! | this file | our own record, asked before every attempt; attempts |
 //! | [`visit`] | one conversation with the host: look, decide, start or follow |
 //! | [`launch`] | the start of a generation |
+//! | [`greeting`] | how a conversation begins |
 //! | [`host`] | what the host shows, in the words of the table |
 //! | [`follow`], [`spool`] | its output, passed on and kept |
 //! | [`settle`], [`outcome`] | how it ended, recorded and told |
 
-mod account;
-mod follow;
-mod host;
+pub(super) mod account;
+pub(super) mod follow;
+pub(super) mod greeting;
+pub(super) mod host;
 mod launch;
 mod material;
-mod outcome;
-mod settle;
-mod spool;
+pub(super) mod outcome;
+pub(super) mod settle;
+pub(super) mod spool;
 mod visit;
 
 use std::path::Path;
@@ -266,7 +268,7 @@ fn unknown(call: &Call) -> OperationFacts {
         key: call.operation.key.clone(),
         generation: Generation::FIRST,
         attempt: None,
-        fingerprint: call.fingerprint.clone(),
+        fingerprint: Some(call.fingerprint.clone()),
         state: OperationState::Refused,
         replayed: false,
         attached: false,

@@ -11,7 +11,7 @@ use crate::model::outcome::{Outcome, Warning};
 use crate::operation::durable::wire::End;
 
 /// As the journal keeps it. None where no status was seen: that is no completion.
-pub(super) fn completion(end: &End, (stdout, stderr): (StreamDigest, StreamDigest)) -> Option<Completion> {
+pub(in crate::flow) fn completion(end: &End, (stdout, stderr): (StreamDigest, StreamDigest)) -> Option<Completion> {
     Some(Completion {
         remote_exit: end.status?,
         cancelled: end.flags.cancelled,
@@ -23,13 +23,13 @@ pub(super) fn completion(end: &End, (stdout, stderr): (StreamDigest, StreamDiges
 }
 
 /// The streams of an end whose bytes are not on the host any more.
-pub(super) fn expired(end: &End) -> (StreamDigest, StreamDigest) {
+pub(in crate::flow) fn expired(end: &End) -> (StreamDigest, StreamDigest) {
     let stream = |bytes, truncated| StreamDigest { bytes, truncated, sha256: None, spool: None };
     (stream(end.out, end.flags.out_cut), stream(end.err, end.flags.err_cut))
 }
 
 /// What became of the command.
-pub(super) fn judged(completion: &Completion) -> (Outcome, OperationState, Option<Fault>) {
+pub(in crate::flow) fn judged(completion: &Completion) -> (Outcome, OperationState, Option<Fault>) {
     let status = u32::from(completion.remote_exit);
     if completion.cancelled {
         return (Outcome::Stopped, OperationState::Cancelled, Some(Fault::OpCancelled));
@@ -58,7 +58,7 @@ pub(super) fn warnings(completion: &Completion) -> Vec<Warning> {
 }
 
 /// The name of the files for the output of one generation: equal for whoever fetches it.
-pub(super) fn spool_name(operation: &OperationId, generation: Generation) -> String {
+pub(in crate::flow) fn spool_name(operation: &OperationId, generation: Generation) -> String {
     let digest = Sha256::new()
         .chain_update(operation.target.as_str())
         .chain_update(b"\0")

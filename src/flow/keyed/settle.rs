@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use super::visit::Visit;
 use super::{Keyed, host, outcome, spool};
 use crate::errors::{Caught, Fault};
-use crate::journal::{Answer, Call, Commit, Completion, Look, Replay, Resolution};
+use crate::journal::{Answer, Call, Commit, Completion, Journal, Look, Replay, Resolution};
 use crate::model::operation::{AttemptId, DedupOrigin, Generation, OperationState, Origin};
 use crate::model::outcome::{Outcome, Started, Warning};
 use crate::model::sink::Sink;
@@ -112,7 +112,13 @@ impl<S: Sink> Visit<'_, '_, '_, S> {
                 self.keyed.trip.warn(Warning::new("journal_damaged", message));
                 return Ok(None);
             }
-            Answer::Look(look) => self.commit(look, generation, end, completion)?,
+            Answer::Look(look) => {
+                let holder = self.holder.as_deref();
+                let committed = commit(self.journal, self.call, look, (generation, holder), end, completion)?;
+                if committed == Commit::Overtaken {
+                    log::info!("the operation was settled otherwise in the meantime");
+                }
+            }
             // Another process was quicker, and it saw the same.
             Answer::Replay(replay) => return Ok(Some(replay)),
             Answer::Conflict(fault) | Answer::Retired(fault) => return Err(fault),
@@ -122,37 +128,6 @@ impl<S: Sink> Visit<'_, '_, '_, S> {
             Answer::Replay(replay) => Ok(Some(replay)),
             _ => Ok(None),
         }
-    }
-
-    fn commit(
-        &mut self,
-        look: Look<'_>,
-        generation: Generation,
-        end: &End,
-        completion: &Completion,
-    ) -> Result<(), Fault> {
-        let output = completion.to_output();
-        let operation = &self.call.operation;
-        let committed = if end.flags.operator {
-            let note = Some("recorded on the host by `ops resolve`".to_owned());
-            self.journal.resolve(operation, generation, Resolution::Done(output), note)?
-        } else {
-            let holder = self.holder.clone();
-            let is_ours = holder.as_deref().is_some_and(|attempt| host::is_ours(attempt, look.open()));
-            let permit = look.permit(generation)?;
-            let emitted = if is_ours {
-                permit.record(output)
-            } else {
-                let attempt = holder.and_then(|attempt| attempt.parse::<AttemptId>().ok());
-                let (target, key) = (operation.target.clone(), operation.key.clone());
-                permit.record_deduplicated(output, DedupOrigin { target, key, seq: None, generation, attempt })
-            };
-            self.journal.commit(&emitted)?
-        };
-        if committed == Commit::Overtaken {
-            log::info!("the operation was settled otherwise in the meantime");
-        }
-        Ok(())
     }
 
     /// Says that the host need not keep it for us. Where that does not arrive, it keeps it longer.
@@ -176,6 +151,33 @@ impl<S: Sink> Visit<'_, '_, '_, S> {
             log::info!("{fault}");
         }
     }
+}
+
+/// Records how a generation ended. `holder`: whose attempt had its gate.
+pub(in crate::flow) fn commit(
+    journal: &mut Journal,
+    call: &Call,
+    look: Look<'_>,
+    (generation, holder): (Generation, Option<&str>),
+    end: &End,
+    completion: &Completion,
+) -> Result<Commit, Fault> {
+    let output = completion.to_output();
+    let operation = &call.operation;
+    if end.flags.operator {
+        let note = Some("recorded on the host by `ops resolve`".to_owned());
+        return journal.resolve(operation, generation, Resolution::Done(output), note);
+    }
+    let is_ours = holder.is_some_and(|attempt| host::is_ours(attempt, look.open()));
+    let permit = look.permit(generation)?;
+    let emitted = if is_ours {
+        permit.record(output)
+    } else {
+        let attempt = holder.and_then(|attempt| attempt.parse::<AttemptId>().ok());
+        let (target, key) = (operation.target.clone(), operation.key.clone());
+        permit.record_deduplicated(output, DedupOrigin { target, key, seq: None, generation, attempt })
+    };
+    journal.commit(&emitted)
 }
 
 /// Our own output is broken.

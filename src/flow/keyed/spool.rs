@@ -1,10 +1,13 @@
 //! The output of a completed operation, kept here so that telling it again takes no connection: two files of 0600 in the state
 //! directory, whole on the disk before the completion is recorded.
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
@@ -20,10 +23,12 @@ use crate::operation::durable::cksum::Cksum;
 const CHUNK_BYTES: usize = 64 * 1024;
 /// Where, below the state directory: beside the journal.
 const DIRECTORY: &str = "operations";
+/// How the name of output on its way begins.
+const PART: &str = ".part-";
 
 /// Both streams, as they come.
 #[derive(Debug)]
-pub(super) struct Spool {
+pub(in crate::flow) struct Spool {
     directory: PathBuf,
     out: Half,
     err: Half,
@@ -39,7 +44,7 @@ struct Half {
 
 impl Spool {
     /// Begins; the directory is made where it is not there.
-    pub(super) fn begin(state_dir: &Path) -> Result<Self, Fault> {
+    pub(in crate::flow) fn begin(state_dir: &Path) -> Result<Self, Fault> {
         let directory = state_dir.join(DIRECTORY);
         let begin = || -> io::Result<Self> {
             fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
@@ -68,7 +73,11 @@ impl Spool {
     }
 
     /// Puts both under their names, whole on the disk: standard output first. The same name may be taken by an equal one.
-    pub(super) fn keep(self, name: &str, truncated: (bool, bool)) -> Result<(StreamDigest, StreamDigest), Fault> {
+    pub(in crate::flow) fn keep(
+        self,
+        name: &str,
+        truncated: (bool, bool),
+    ) -> Result<(StreamDigest, StreamDigest), Fault> {
         let Self { directory, out, err } = self;
         let keep = || -> io::Result<_> {
             let out = out.keep(&directory, &format!("{name}.out"), truncated.0)?;
@@ -82,7 +91,7 @@ impl Spool {
 
 impl Half {
     fn begin(directory: &Path) -> io::Result<Self> {
-        let file = tempfile::Builder::new().prefix(".part-").tempfile_in(directory)?;
+        let file = tempfile::Builder::new().prefix(PART).tempfile_in(directory)?;
         Ok(Self { file, sum: Cksum::default(), sha256: Sha256::new(), bytes: 0 })
     }
 
@@ -123,12 +132,41 @@ pub(super) async fn tell<S: Sink>(
 }
 
 /// Removes what completions that are gone have named.
-pub(super) fn remove(state_dir: &Path, spools: &[String]) {
+pub(in crate::flow) fn remove(state_dir: &Path, spools: &[String]) {
     for path in spools.iter().filter_map(|spool| path_of(state_dir, spool)) {
         if let Err(error) = fs::remove_file(&path) {
             log::debug!("{}: {error}", path.display());
         }
     }
+}
+
+/// Removes what broken calls have left beside it: parts, and output that no completion names, untouched for so long. How many files.
+pub(in crate::flow) fn remove_strays(state_dir: &Path, named: &BTreeSet<String>, untouched_for: Duration) -> u64 {
+    let named: BTreeSet<&OsStr> = named.iter().filter_map(|spool| Path::new(spool).file_name()).collect();
+    let Ok(entries) = fs::read_dir(state_dir.join(DIRECTORY)) else { return 0 };
+    let mut removed = 0;
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let is_stray = is_part(&name) || (is_output(&name) && !named.contains(&*name));
+        let untouched = entry.metadata().and_then(|meta| meta.modified()).ok().and_then(|at| at.elapsed().ok());
+        if is_stray && untouched.is_some_and(|span| span >= untouched_for) {
+            match fs::remove_file(entry.path()) {
+                Ok(()) => removed += 1,
+                Err(error) => log::debug!("{}: {error}", entry.path().display()),
+            }
+        }
+    }
+    removed
+}
+
+/// Of output on its way, or of a journal that was being made.
+fn is_part(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name.starts_with(PART.as_bytes()) || (name.starts_with(b"journal-") && name.ends_with(b".new"))
+}
+
+fn is_output(name: &OsStr) -> bool {
+    matches!(Path::new(name).extension().and_then(OsStr::to_str), Some("out" | "err"))
 }
 
 /// The name was written by us, and yet nothing leads out of the directory.
@@ -197,6 +235,24 @@ mod tests {
         assert_eq!(names, ["k.1.out"], "nothing else is left");
         remove(state.path(), &[out.spool.clone().unwrap()]);
         assert!(!tell(state.path(), (&out, &err), &mut ears).await.unwrap());
+    }
+
+    #[test]
+    fn what_nobody_names_goes_when_it_is_old() {
+        let state = tempfile::tempdir().unwrap();
+        let directory = state.path().join(DIRECTORY);
+        fs::create_dir(&directory).unwrap();
+        let there = ["a.1.out", "b.1.err", ".part-x", "journal-x.new", "journal.sqlite3", "note.txt"];
+        for name in there {
+            fs::write(directory.join(name), "x").unwrap();
+        }
+        let named = BTreeSet::from(["operations/a.1.out".to_owned()]);
+        assert_eq!(remove_strays(state.path(), &named, Duration::from_secs(3600)), 0, "they are new");
+        assert_eq!(remove_strays(state.path(), &named, Duration::ZERO), 3);
+        let mut left: Vec<_> = fs::read_dir(&directory).unwrap().map(|e| e.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["a.1.out", "journal.sqlite3", "note.txt"]);
+        assert_eq!(remove_strays(&state.path().join("none"), &named, Duration::ZERO), 0);
     }
 
     #[test]

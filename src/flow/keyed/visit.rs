@@ -5,25 +5,25 @@ use std::path::Path;
 use tokio::time::Instant;
 
 use super::follow::{Followed, Until, follow, unexpected};
+use super::greeting::{Greeting, greet, hear};
 use super::host::{identity, remote, seen};
 use super::settle::output_fault;
 use super::spool::Spool;
 use super::{Keyed, Ready, Visited};
 use crate::connection::Session;
-use crate::errors::{Fault, Limit};
+use crate::errors::Fault;
 use crate::flow::prepare::nul;
 use crate::flow::trip::{Channel, nonce};
 use crate::journal::decide::{Decision, Failure, Receipt, Remote, Wait, Why};
 use crate::journal::{Answer, Call, Journal, Look, key_hash};
 use crate::model::moment::Moment;
 use crate::model::operation::{Generation, HostIdentity, OperationState, Reason};
-use crate::model::outcome::{Phase, Started};
+use crate::model::outcome::Started;
 use crate::model::sink::Sink;
 use crate::operation::durable::program::Prologue;
 use crate::operation::durable::request::Request;
 use crate::operation::durable::talk::{Over, Said, Talk};
 use crate::operation::durable::wire::{Event, NoRoot, State};
-use crate::operation::elevate::refusal;
 
 /// A table that goes round and round on what a host says is not followed for ever.
 const DECISIONS_AT_MOST: usize = 16;
@@ -137,66 +137,29 @@ impl<'c, S: Sink> Visit<'_, '_, 'c, S> {
         self.ready.state_dir
     }
 
-    /// Waits for what the host says next; a signal or the end of our time comes first.
     pub(super) async fn hear(&mut self) -> Result<Result<Said, Over>, Fault> {
-        let deadline = self.keyed.trip.deadline;
-        let over = async {
-            match deadline {
-                Some((at, span)) => {
-                    tokio::time::sleep_until(at).await;
-                    span
-                }
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            biased;
-            Some(signal) = self.keyed.trip.signals.recv() => Err(Fault::Interrupted { signal, confirmed: None }),
-            said = self.talk.next() => Ok(said),
-            after = over => Err(Fault::Timeout { limit: Limit::Deadline, after, confirmed: None }),
-        }
+        hear(&mut self.talk, self.keyed.trip.signals, self.keyed.trip.deadline).await
     }
 
     /// What the host says of itself, and of the generation that was asked for.
     async fn greet(&mut self, look: &Look<'_>) -> Result<Remote, Fault> {
-        loop {
-            let over = match self.hear().await? {
-                Ok(Said::Event(Event::Hello(hello))) => {
-                    self.host = Some(identity(&hello, self.host_key.clone()));
-                    continue;
-                }
-                Ok(Said::Event(Event::State(state))) => return Ok(self.sees(&state, look, false)),
-                Ok(Said::Event(Event::NoRoot(kind, why))) => {
-                    self.problem = no_root(kind, &why);
-                    return Ok(match kind {
-                        NoRoot::Unsupported => Remote::NoHello,
-                        NoRoot::Unwritable => Remote::RootUnusable,
-                    });
-                }
-                Ok(Said::Event(event)) => unexpected(&event),
-                Ok(Said::Data(..)) => continue,
-                Err(over) => over,
-            };
-            self.problem = match over {
-                // Nothing was asked of it yet.
-                Over::Lost(problem) => return Err(Fault::ConnectionLost { phase: Phase::Channel, problem }),
-                Over::Barred(dialogue) => {
-                    if refusal::needs_terminal(&dialogue) {
-                        "su gives its rights only on a terminal here, and a keyed operation has none".to_owned()
-                    } else {
-                        let refused = self.ready.asked.as_ref().and_then(|asked| refusal::refusal(&dialogue, asked));
-                        match refused {
-                            Some(fault) => return Err(fault),
-                            None => format!("the account's shell did not run it: {}", self.talk.noise()),
-                        }
-                    }
-                }
-                Over::Refused => "the server runs no commands".to_owned(),
-                Over::Closed => format!("the account's shell did not run the program: {}", self.talk.noise()),
-                Over::Silent => format!("the program did not answer: {}", self.talk.noise()),
-                Over::Broken(broken) => format!("what answered is not the program: {broken:?}"),
-            };
-            return Ok(Remote::NoHello);
+        let trip = &mut self.keyed.trip;
+        match greet(&mut self.talk, trip.signals, trip.deadline, self.ready.asked.as_ref()).await? {
+            Greeting::Here(hello, state) => {
+                self.host = Some(identity(&hello, self.host_key.clone()));
+                Ok(self.sees(&state, look, false))
+            }
+            Greeting::NoRoot(kind, problem) => {
+                self.problem = problem;
+                Ok(match kind {
+                    NoRoot::Unsupported => Remote::NoHello,
+                    NoRoot::Unwritable => Remote::RootUnusable,
+                })
+            }
+            Greeting::Nobody(problem) => {
+                self.problem = problem;
+                Ok(Remote::NoHello)
+            }
         }
     }
 
@@ -350,18 +313,6 @@ pub(super) enum Ends {
     Unknown,
     /// It has ended.
     ToBeFetched,
-}
-
-fn no_root(kind: NoRoot, why: &str) -> String {
-    let text = match (kind, why) {
-        (_, "home") => "the account has no home directory there",
-        (_, "owner") => "the directory for receipts, or one above it, is not the account's alone",
-        (_, "symlink") => "the file system of the account's home has no symbolic links",
-        (_, "uid") => "the account's number could not be found out",
-        (NoRoot::Unwritable, _) => "the directory for receipts in the account's home cannot be written",
-        (NoRoot::Unsupported, why) => return format!("the host has no place for receipts: {why}"),
-    };
-    text.to_owned()
 }
 
 pub(super) fn internal(problem: &str) -> Fault {

@@ -53,6 +53,8 @@ impl Comparison {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Recorded {
+    /// There is no record of it here.
+    Absent,
     /// It was meant; nothing was sent that could start it.
     Intent,
     /// It may have been started.
@@ -72,8 +74,10 @@ pub enum Recorded {
 }
 
 impl Recorded {
-    const fn as_str(self) -> &'static str {
+    /// In a word, for people.
+    pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Absent => "nothing",
             Self::Intent => "meant",
             Self::Dispatched => "sent",
             Self::Started => "started",

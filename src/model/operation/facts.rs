@@ -3,7 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AttemptId, Evidence, Fingerprint, Generation, OperationKey, Recorded, SequenceNumber, TargetAccount};
+use super::{
+    AttemptId, Evidence, Fingerprint, Generation, OnHost, OperationId, OperationKey, Recorded, SequenceNumber,
+    TargetAccount,
+};
 use crate::effect::Effect;
 use crate::model::moment::Moment;
 
@@ -61,8 +64,8 @@ pub struct OperationFacts {
     pub generation: Generation,
     /// The attempt that this is about; null where none was made.
     pub attempt: Option<AttemptId>,
-    /// What the request comes to: SHA-256 over everything that changes what happens.
-    pub fingerprint: Fingerprint,
+    /// What the request comes to: SHA-256 over everything that changes what happens; null where it is not recorded here.
+    pub fingerprint: Option<Fingerprint>,
     /// How it stands.
     pub state: OperationState,
     /// What is told is a recorded completion, and nothing was contacted.
@@ -83,7 +86,7 @@ pub struct OperationFacts {
     pub evidence: Option<Evidence>,
 }
 
-/// One line of `ssh-cli ops list`: what our own record says.
+/// An operation, as `ssh-cli ops` tells it: what our own record says, and for a single one what its host says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OperationListing {
     /// Its key.
@@ -104,4 +107,28 @@ pub struct OperationListing {
     pub updated_at: Option<Moment>,
     /// When its completion was recorded.
     pub completed_at: Option<Moment>,
+    /// The exit status that its completion records.
+    pub remote_exit: Option<u8>,
+    /// How it stands on its host; only where the host was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<OnHost>,
+}
+
+impl OperationListing {
+    /// One of which our record says no more than this.
+    pub fn bare(OperationId { target, key }: OperationId, state: Recorded) -> Self {
+        Self {
+            key,
+            target,
+            state,
+            generation: None,
+            effect: None,
+            command: None,
+            created_at: None,
+            updated_at: None,
+            completed_at: None,
+            remote_exit: None,
+            host: None,
+        }
+    }
 }

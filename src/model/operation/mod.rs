@@ -5,12 +5,14 @@ mod evidence;
 mod facts;
 mod host;
 mod key;
+mod on_host;
 
 pub use account::{TargetAccount, Via};
 pub use evidence::{Comparison, Evidence, Reason, Recorded, Seen};
 pub use facts::{DedupOrigin, OperationFacts, OperationListing, OperationState, Origin};
 pub use host::{HostIdentity, StartPermission};
 pub use key::{AttemptId, BadKey, Fingerprint, KeyHash, OperationKey, hex};
+pub use on_host::{FencedBy, HostState, OnHost, Settlement};
 
 use std::fmt;
 

@@ -101,7 +101,8 @@ pub enum Request<'a> {
     Ack { generation: u32 },
     /// A person's word.
     Resolve { generation: u32, resolution: Resolution },
-    /// Remove what is old.
+    /// Remove what is old. A host does so by itself.
+    #[cfg(test)]
     Collect,
     /// A sign of life.
     Alive,
@@ -125,6 +126,7 @@ impl Request<'_> {
             Self::Resolve { generation, resolution: Resolution::Done(status) } => {
                 format!("RESOLVE {generation} done {status} .\n")
             }
+            #[cfg(test)]
             Self::Collect => "GC 0 .\n".to_owned(),
             Self::Alive => "ALIVE\n".to_owned(),
             Self::Bye => "BYE\n".to_owned(),

@@ -12,7 +12,7 @@ fn operation(state: OperationState) -> OperationFacts {
         key: "install-1".parse().unwrap(),
         generation: Generation::FIRST,
         attempt: Some("3f9a01".parse().unwrap()),
-        fingerprint: Fingerprint::of_digest([0xab; 32]),
+        fingerprint: Some(Fingerprint::of_digest([0xab; 32])),
         state,
         replayed: false,
         attached: false,

@@ -48,6 +48,11 @@ pub fn pids_of(part: &str) -> Vec<i32> {
         .collect()
 }
 
+/// The same, with those of our own names.
+pub fn pids_with(part: &str) -> Vec<i32> {
+    pids().into_iter().filter(|pid| command_line(*pid).is_some_and(|line| line.contains(part))).collect()
+}
+
 /// The command lines of all that have this in their arguments or in their environment, as anybody; we must be root to see all.
 pub fn whoever_shows(part: &str) -> Vec<String> {
     let shows = |pid: &i32| {
