@@ -36,6 +36,7 @@ Register-ArgumentCompleter -Native -CommandName 'ssh-cli' -ScriptBlock {
             [CompletionResult]::new('sudo-exec', 'sudo-exec', [CompletionResultType]::ParameterValue, 'Run one command with another user''s rights, by sudo')
             [CompletionResult]::new('su-exec', 'su-exec', [CompletionResultType]::ParameterValue, 'Run one command with another user''s rights, by su')
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'Connect and authenticate, run nothing, and say what each phase came to')
+            [CompletionResult]::new('ops', 'ops', [CompletionResultType]::ParameterValue, 'Ask about keyed operations, end one, or decide about one')
             [CompletionResult]::new('schema', 'schema', [CompletionResultType]::ParameterValue, 'Print a JSON Schema, the error codes or tool definitions')
             [CompletionResult]::new('exit-codes', 'exit-codes', [CompletionResultType]::ParameterValue, 'Print what each exit code means')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a completion script for a shell')
@@ -313,6 +314,198 @@ Register-ArgumentCompleter -Native -CommandName 'ssh-cli' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
+        'ssh-cli;ops' {
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The form of the output [default: raw when standard output is a terminal, else json]')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Short for --output json')
+            [CompletionResult]::new('--raw', '--raw', [CompletionResultType]::ParameterName, 'Short for --output raw')
+            [CompletionResult]::new('--detail', '--detail', [CompletionResultType]::ParameterName, 'Every field of the envelope')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Log to standard error; repeat it for more')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Log to standard error; repeat it for more')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List the keyed operations that are recorded here')
+            [CompletionResult]::new('show', 'show', [CompletionResultType]::ParameterValue, 'Say how an operation stands, by our own record and by the host''s receipt')
+            [CompletionResult]::new('cancel', 'cancel', [CompletionResultType]::ParameterValue, 'Make an operation end, or keep it from ever starting')
+            [CompletionResult]::new('resolve', 'resolve', [CompletionResultType]::ParameterValue, 'Say what became of an operation that nobody can know the end of')
+            [CompletionResult]::new('gc', 'gc', [CompletionResultType]::ParameterValue, 'Take away what is over and old, here')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'ssh-cli;ops;list' {
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The form of the output [default: raw when standard output is a terminal, else json]')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Short for --output json')
+            [CompletionResult]::new('--raw', '--raw', [CompletionResultType]::ParameterName, 'Short for --output raw')
+            [CompletionResult]::new('--detail', '--detail', [CompletionResultType]::ParameterName, 'Every field of the envelope')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Log to standard error; repeat it for more')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Log to standard error; repeat it for more')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'ssh-cli;ops;show' {
+            [CompletionResult]::new('--as', '--as', [CompletionResultType]::ParameterName, 'The operation ran as this user, by sudo-exec or su-exec [default: with an option below root, else the user who logs in]')
+            [CompletionResult]::new('--sudo-password', '--sudo-password', [CompletionResultType]::ParameterName, 'Where the password for sudo is (a SRC); without it sudo is told not to ask')
+            [CompletionResult]::new('--su-password', '--su-password', [CompletionResultType]::ParameterName, 'Where the password of that user is (a SRC)')
+            [CompletionResult]::new('-F', '-F ', [CompletionResultType]::ParameterName, '`ssh_config` to read instead of the user''s and the system''s; `none` reads none')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, '`ssh_config` to read instead of the user''s and the system''s; `none` reads none')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'One `ssh_config` option, as in OpenSSH; repeatable, and stronger than the file')
+            [CompletionResult]::new('--option', '--option', [CompletionResultType]::ParameterName, 'One `ssh_config` option, as in OpenSSH; repeatable, and stronger than the file')
+            [CompletionResult]::new('-l', '-l', [CompletionResultType]::ParameterName, 'The remote user [default: from the config, else the local user]')
+            [CompletionResult]::new('--user', '--user', [CompletionResultType]::ParameterName, 'The remote user [default: from the config, else the local user]')
+            [CompletionResult]::new('-p', '-p', [CompletionResultType]::ParameterName, 'The port [default: from the config, else 22]')
+            [CompletionResult]::new('-P', '-P ', [CompletionResultType]::ParameterName, 'The port [default: from the config, else 22]')
+            [CompletionResult]::new('--port', '--port', [CompletionResultType]::ParameterName, 'The port [default: from the config, else 22]')
+            [CompletionResult]::new('-i', '-i', [CompletionResultType]::ParameterName, 'Only this key; repeatable')
+            [CompletionResult]::new('--identity', '--identity', [CompletionResultType]::ParameterName, 'Only this key; repeatable')
+            [CompletionResult]::new('-J', '-J ', [CompletionResultType]::ParameterName, 'Bastions to go through, in this order [default: `ProxyJump`, `ProxyCommand`]')
+            [CompletionResult]::new('--jump', '--jump', [CompletionResultType]::ParameterName, 'Bastions to go through, in this order [default: `ProxyJump`, `ProxyCommand`]')
+            [CompletionResult]::new('--password', '--password', [CompletionResultType]::ParameterName, 'Where the password comes from; nothing is ever asked for without it')
+            [CompletionResult]::new('--passphrase', '--passphrase', [CompletionResultType]::ParameterName, 'Where the passphrase of an encrypted key comes from (a SRC, as for --password)')
+            [CompletionResult]::new('--otp', '--otp', [CompletionResultType]::ParameterName, 'Where a one-time code comes from (a SRC, as for --password); asked anew at each attempt')
+            [CompletionResult]::new('--host-key-policy', '--host-key-policy', [CompletionResultType]::ParameterName, 'How the host key is judged [default: `StrictHostKeyChecking`, else strict]')
+            [CompletionResult]::new('--host-key', '--host-key', [CompletionResultType]::ParameterName, 'Accept exactly this host key for DEST, and write nothing; repeatable')
+            [CompletionResult]::new('--connect-timeout', '--connect-timeout', [CompletionResultType]::ParameterName, 'Limit of one attempt, until the channel is open, all hops together [default: 15s]')
+            [CompletionResult]::new('--deadline', '--deadline', [CompletionResultType]::ParameterName, 'Limit of the whole invocation, retries and waits included; when it is over the run ends as by --timeout')
+            [CompletionResult]::new('--keepalive', '--keepalive', [CompletionResultType]::ParameterName, 'A silent connection is probed this often, and lost after three unanswered probes; 0 turns it off [default: 15s]')
+            [CompletionResult]::new('--retries', '--retries', [CompletionResultType]::ParameterName, 'Try again so often after a failure that is transient and safe to repeat, at most 10 times [default: 0]')
+            [CompletionResult]::new('--retry-base', '--retry-base', [CompletionResultType]::ParameterName, 'The base of the waits: each is drawn from 0 to base times 2^attempt [default: 200ms]')
+            [CompletionResult]::new('--retry-max-delay', '--retry-max-delay', [CompletionResultType]::ParameterName, 'The longest wait, at most 60s [default: 5s]')
+            [CompletionResult]::new('--retry-wait', '--retry-wait', [CompletionResultType]::ParameterName, 'Wait exactly so long instead of the draw, but never over the longest wait')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The form of the output [default: raw when standard output is a terminal, else json]')
+            [CompletionResult]::new('--sudo', '--sudo', [CompletionResultType]::ParameterName, 'Look at it through sudo; so do --as and --sudo-password')
+            [CompletionResult]::new('--su', '--su', [CompletionResultType]::ParameterName, 'Look at it through su; so does --su-password')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Short for --output json')
+            [CompletionResult]::new('--raw', '--raw', [CompletionResultType]::ParameterName, 'Short for --output raw')
+            [CompletionResult]::new('--detail', '--detail', [CompletionResultType]::ParameterName, 'Every field of the envelope')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Log to standard error; repeat it for more')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Log to standard error; repeat it for more')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'ssh-cli;ops;cancel' {
+            [CompletionResult]::new('--as', '--as', [CompletionResultType]::ParameterName, 'The operation ran as this user, by sudo-exec or su-exec [default: with an option below root, else the user who logs in]')
+            [CompletionResult]::new('--sudo-password', '--sudo-password', [CompletionResultType]::ParameterName, 'Where the password for sudo is (a SRC); without it sudo is told not to ask')
+            [CompletionResult]::new('--su-password', '--su-password', [CompletionResultType]::ParameterName, 'Where the password of that user is (a SRC)')
+            [CompletionResult]::new('-F', '-F ', [CompletionResultType]::ParameterName, '`ssh_config` to read instead of the user''s and the system''s; `none` reads none')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, '`ssh_config` to read instead of the user''s and the system''s; `none` reads none')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'One `ssh_config` option, as in OpenSSH; repeatable, and stronger than the file')
+            [CompletionResult]::new('--option', '--option', [CompletionResultType]::ParameterName, 'One `ssh_config` option, as in OpenSSH; repeatable, and stronger than the file')
+            [CompletionResult]::new('-l', '-l', [CompletionResultType]::ParameterName, 'The remote user [default: from the config, else the local user]')
+            [CompletionResult]::new('--user', '--user', [CompletionResultType]::ParameterName, 'The remote user [default: from the config, else the local user]')
+            [CompletionResult]::new('-p', '-p', [CompletionResultType]::ParameterName, 'The port [default: from the config, else 22]')
+            [CompletionResult]::new('-P', '-P ', [CompletionResultType]::ParameterName, 'The port [default: from the config, else 22]')
+            [CompletionResult]::new('--port', '--port', [CompletionResultType]::ParameterName, 'The port [default: from the config, else 22]')
+            [CompletionResult]::new('-i', '-i', [CompletionResultType]::ParameterName, 'Only this key; repeatable')
+            [CompletionResult]::new('--identity', '--identity', [CompletionResultType]::ParameterName, 'Only this key; repeatable')
+            [CompletionResult]::new('-J', '-J ', [CompletionResultType]::ParameterName, 'Bastions to go through, in this order [default: `ProxyJump`, `ProxyCommand`]')
+            [CompletionResult]::new('--jump', '--jump', [CompletionResultType]::ParameterName, 'Bastions to go through, in this order [default: `ProxyJump`, `ProxyCommand`]')
+            [CompletionResult]::new('--password', '--password', [CompletionResultType]::ParameterName, 'Where the password comes from; nothing is ever asked for without it')
+            [CompletionResult]::new('--passphrase', '--passphrase', [CompletionResultType]::ParameterName, 'Where the passphrase of an encrypted key comes from (a SRC, as for --password)')
+            [CompletionResult]::new('--otp', '--otp', [CompletionResultType]::ParameterName, 'Where a one-time code comes from (a SRC, as for --password); asked anew at each attempt')
+            [CompletionResult]::new('--host-key-policy', '--host-key-policy', [CompletionResultType]::ParameterName, 'How the host key is judged [default: `StrictHostKeyChecking`, else strict]')
+            [CompletionResult]::new('--host-key', '--host-key', [CompletionResultType]::ParameterName, 'Accept exactly this host key for DEST, and write nothing; repeatable')
+            [CompletionResult]::new('--connect-timeout', '--connect-timeout', [CompletionResultType]::ParameterName, 'Limit of one attempt, until the channel is open, all hops together [default: 15s]')
+            [CompletionResult]::new('--deadline', '--deadline', [CompletionResultType]::ParameterName, 'Limit of the whole invocation, retries and waits included; when it is over the run ends as by --timeout')
+            [CompletionResult]::new('--keepalive', '--keepalive', [CompletionResultType]::ParameterName, 'A silent connection is probed this often, and lost after three unanswered probes; 0 turns it off [default: 15s]')
+            [CompletionResult]::new('--retries', '--retries', [CompletionResultType]::ParameterName, 'Try again so often after a failure that is transient and safe to repeat, at most 10 times [default: 0]')
+            [CompletionResult]::new('--retry-base', '--retry-base', [CompletionResultType]::ParameterName, 'The base of the waits: each is drawn from 0 to base times 2^attempt [default: 200ms]')
+            [CompletionResult]::new('--retry-max-delay', '--retry-max-delay', [CompletionResultType]::ParameterName, 'The longest wait, at most 60s [default: 5s]')
+            [CompletionResult]::new('--retry-wait', '--retry-wait', [CompletionResultType]::ParameterName, 'Wait exactly so long instead of the draw, but never over the longest wait')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The form of the output [default: raw when standard output is a terminal, else json]')
+            [CompletionResult]::new('--sudo', '--sudo', [CompletionResultType]::ParameterName, 'Look at it through sudo; so do --as and --sudo-password')
+            [CompletionResult]::new('--su', '--su', [CompletionResultType]::ParameterName, 'Look at it through su; so does --su-password')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Short for --output json')
+            [CompletionResult]::new('--raw', '--raw', [CompletionResultType]::ParameterName, 'Short for --output raw')
+            [CompletionResult]::new('--detail', '--detail', [CompletionResultType]::ParameterName, 'Every field of the envelope')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Log to standard error; repeat it for more')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Log to standard error; repeat it for more')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'ssh-cli;ops;resolve' {
+            [CompletionResult]::new('--as', '--as', [CompletionResultType]::ParameterName, 'The operation ran as this user, by sudo-exec or su-exec [default: with an option below root, else the user who logs in]')
+            [CompletionResult]::new('--sudo-password', '--sudo-password', [CompletionResultType]::ParameterName, 'Where the password for sudo is (a SRC); without it sudo is told not to ask')
+            [CompletionResult]::new('--su-password', '--su-password', [CompletionResultType]::ParameterName, 'Where the password of that user is (a SRC)')
+            [CompletionResult]::new('-F', '-F ', [CompletionResultType]::ParameterName, '`ssh_config` to read instead of the user''s and the system''s; `none` reads none')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, '`ssh_config` to read instead of the user''s and the system''s; `none` reads none')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'One `ssh_config` option, as in OpenSSH; repeatable, and stronger than the file')
+            [CompletionResult]::new('--option', '--option', [CompletionResultType]::ParameterName, 'One `ssh_config` option, as in OpenSSH; repeatable, and stronger than the file')
+            [CompletionResult]::new('-l', '-l', [CompletionResultType]::ParameterName, 'The remote user [default: from the config, else the local user]')
+            [CompletionResult]::new('--user', '--user', [CompletionResultType]::ParameterName, 'The remote user [default: from the config, else the local user]')
+            [CompletionResult]::new('-p', '-p', [CompletionResultType]::ParameterName, 'The port [default: from the config, else 22]')
+            [CompletionResult]::new('-P', '-P ', [CompletionResultType]::ParameterName, 'The port [default: from the config, else 22]')
+            [CompletionResult]::new('--port', '--port', [CompletionResultType]::ParameterName, 'The port [default: from the config, else 22]')
+            [CompletionResult]::new('-i', '-i', [CompletionResultType]::ParameterName, 'Only this key; repeatable')
+            [CompletionResult]::new('--identity', '--identity', [CompletionResultType]::ParameterName, 'Only this key; repeatable')
+            [CompletionResult]::new('-J', '-J ', [CompletionResultType]::ParameterName, 'Bastions to go through, in this order [default: `ProxyJump`, `ProxyCommand`]')
+            [CompletionResult]::new('--jump', '--jump', [CompletionResultType]::ParameterName, 'Bastions to go through, in this order [default: `ProxyJump`, `ProxyCommand`]')
+            [CompletionResult]::new('--password', '--password', [CompletionResultType]::ParameterName, 'Where the password comes from; nothing is ever asked for without it')
+            [CompletionResult]::new('--passphrase', '--passphrase', [CompletionResultType]::ParameterName, 'Where the passphrase of an encrypted key comes from (a SRC, as for --password)')
+            [CompletionResult]::new('--otp', '--otp', [CompletionResultType]::ParameterName, 'Where a one-time code comes from (a SRC, as for --password); asked anew at each attempt')
+            [CompletionResult]::new('--host-key-policy', '--host-key-policy', [CompletionResultType]::ParameterName, 'How the host key is judged [default: `StrictHostKeyChecking`, else strict]')
+            [CompletionResult]::new('--host-key', '--host-key', [CompletionResultType]::ParameterName, 'Accept exactly this host key for DEST, and write nothing; repeatable')
+            [CompletionResult]::new('--connect-timeout', '--connect-timeout', [CompletionResultType]::ParameterName, 'Limit of one attempt, until the channel is open, all hops together [default: 15s]')
+            [CompletionResult]::new('--deadline', '--deadline', [CompletionResultType]::ParameterName, 'Limit of the whole invocation, retries and waits included; when it is over the run ends as by --timeout')
+            [CompletionResult]::new('--keepalive', '--keepalive', [CompletionResultType]::ParameterName, 'A silent connection is probed this often, and lost after three unanswered probes; 0 turns it off [default: 15s]')
+            [CompletionResult]::new('--retries', '--retries', [CompletionResultType]::ParameterName, 'Try again so often after a failure that is transient and safe to repeat, at most 10 times [default: 0]')
+            [CompletionResult]::new('--retry-base', '--retry-base', [CompletionResultType]::ParameterName, 'The base of the waits: each is drawn from 0 to base times 2^attempt [default: 200ms]')
+            [CompletionResult]::new('--retry-max-delay', '--retry-max-delay', [CompletionResultType]::ParameterName, 'The longest wait, at most 60s [default: 5s]')
+            [CompletionResult]::new('--retry-wait', '--retry-wait', [CompletionResultType]::ParameterName, 'Wait exactly so long instead of the draw, but never over the longest wait')
+            [CompletionResult]::new('--verdict', '--verdict', [CompletionResultType]::ParameterName, 'What became of it')
+            [CompletionResult]::new('--status', '--status', [CompletionResultType]::ParameterName, 'With --verdict done: the exit status that is told from now on [default: 0]')
+            [CompletionResult]::new('--note', '--note', [CompletionResultType]::ParameterName, 'Why, for whoever reads the record')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The form of the output [default: raw when standard output is a terminal, else json]')
+            [CompletionResult]::new('--sudo', '--sudo', [CompletionResultType]::ParameterName, 'Look at it through sudo; so do --as and --sudo-password')
+            [CompletionResult]::new('--su', '--su', [CompletionResultType]::ParameterName, 'Look at it through su; so does --su-password')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Short for --output json')
+            [CompletionResult]::new('--raw', '--raw', [CompletionResultType]::ParameterName, 'Short for --output raw')
+            [CompletionResult]::new('--detail', '--detail', [CompletionResultType]::ParameterName, 'Every field of the envelope')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Log to standard error; repeat it for more')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Log to standard error; repeat it for more')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'ssh-cli;ops;gc' {
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The form of the output [default: raw when standard output is a terminal, else json]')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Short for --output json')
+            [CompletionResult]::new('--raw', '--raw', [CompletionResultType]::ParameterName, 'Short for --output raw')
+            [CompletionResult]::new('--detail', '--detail', [CompletionResultType]::ParameterName, 'Every field of the envelope')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Log to standard error; repeat it for more')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Log to standard error; repeat it for more')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'ssh-cli;ops;help' {
+            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List the keyed operations that are recorded here')
+            [CompletionResult]::new('show', 'show', [CompletionResultType]::ParameterValue, 'Say how an operation stands, by our own record and by the host''s receipt')
+            [CompletionResult]::new('cancel', 'cancel', [CompletionResultType]::ParameterValue, 'Make an operation end, or keep it from ever starting')
+            [CompletionResult]::new('resolve', 'resolve', [CompletionResultType]::ParameterValue, 'Say what became of an operation that nobody can know the end of')
+            [CompletionResult]::new('gc', 'gc', [CompletionResultType]::ParameterValue, 'Take away what is over and old, here')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'ssh-cli;ops;help;list' {
+            break
+        }
+        'ssh-cli;ops;help;show' {
+            break
+        }
+        'ssh-cli;ops;help;cancel' {
+            break
+        }
+        'ssh-cli;ops;help;resolve' {
+            break
+        }
+        'ssh-cli;ops;help;gc' {
+            break
+        }
+        'ssh-cli;ops;help;help' {
+            break
+        }
         'ssh-cli;schema' {
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The form of the output [default: raw when standard output is a terminal, else json]')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Short for --output json')
@@ -352,6 +545,7 @@ Register-ArgumentCompleter -Native -CommandName 'ssh-cli' -ScriptBlock {
             [CompletionResult]::new('sudo-exec', 'sudo-exec', [CompletionResultType]::ParameterValue, 'Run one command with another user''s rights, by sudo')
             [CompletionResult]::new('su-exec', 'su-exec', [CompletionResultType]::ParameterValue, 'Run one command with another user''s rights, by su')
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'Connect and authenticate, run nothing, and say what each phase came to')
+            [CompletionResult]::new('ops', 'ops', [CompletionResultType]::ParameterValue, 'Ask about keyed operations, end one, or decide about one')
             [CompletionResult]::new('schema', 'schema', [CompletionResultType]::ParameterValue, 'Print a JSON Schema, the error codes or tool definitions')
             [CompletionResult]::new('exit-codes', 'exit-codes', [CompletionResultType]::ParameterValue, 'Print what each exit code means')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a completion script for a shell')
@@ -371,6 +565,29 @@ Register-ArgumentCompleter -Native -CommandName 'ssh-cli' -ScriptBlock {
             break
         }
         'ssh-cli;help;check' {
+            break
+        }
+        'ssh-cli;help;ops' {
+            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List the keyed operations that are recorded here')
+            [CompletionResult]::new('show', 'show', [CompletionResultType]::ParameterValue, 'Say how an operation stands, by our own record and by the host''s receipt')
+            [CompletionResult]::new('cancel', 'cancel', [CompletionResultType]::ParameterValue, 'Make an operation end, or keep it from ever starting')
+            [CompletionResult]::new('resolve', 'resolve', [CompletionResultType]::ParameterValue, 'Say what became of an operation that nobody can know the end of')
+            [CompletionResult]::new('gc', 'gc', [CompletionResultType]::ParameterValue, 'Take away what is over and old, here')
+            break
+        }
+        'ssh-cli;help;ops;list' {
+            break
+        }
+        'ssh-cli;help;ops;show' {
+            break
+        }
+        'ssh-cli;help;ops;cancel' {
+            break
+        }
+        'ssh-cli;help;ops;resolve' {
+            break
+        }
+        'ssh-cli;help;ops;gc' {
             break
         }
         'ssh-cli;help;schema' {

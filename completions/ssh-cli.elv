@@ -33,6 +33,7 @@ set edit:completion:arg-completer[ssh-cli] = {|@words|
             cand sudo-exec 'Run one command with another user''s rights, by sudo'
             cand su-exec 'Run one command with another user''s rights, by su'
             cand check 'Connect and authenticate, run nothing, and say what each phase came to'
+            cand ops 'Ask about keyed operations, end one, or decide about one'
             cand schema 'Print a JSON Schema, the error codes or tool definitions'
             cand exit-codes 'Print what each exit code means'
             cand completions 'Print a completion script for a shell'
@@ -304,6 +305,185 @@ set edit:completion:arg-completer[ssh-cli] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
+        &'ssh-cli;ops'= {
+            cand --output 'The form of the output [default: raw when standard output is a terminal, else json]'
+            cand --json 'Short for --output json'
+            cand --raw 'Short for --output raw'
+            cand --detail 'Every field of the envelope'
+            cand -v 'Log to standard error; repeat it for more'
+            cand --verbose 'Log to standard error; repeat it for more'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand list 'List the keyed operations that are recorded here'
+            cand show 'Say how an operation stands, by our own record and by the host''s receipt'
+            cand cancel 'Make an operation end, or keep it from ever starting'
+            cand resolve 'Say what became of an operation that nobody can know the end of'
+            cand gc 'Take away what is over and old, here'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'ssh-cli;ops;list'= {
+            cand --output 'The form of the output [default: raw when standard output is a terminal, else json]'
+            cand --json 'Short for --output json'
+            cand --raw 'Short for --output raw'
+            cand --detail 'Every field of the envelope'
+            cand -v 'Log to standard error; repeat it for more'
+            cand --verbose 'Log to standard error; repeat it for more'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'ssh-cli;ops;show'= {
+            cand --as 'The operation ran as this user, by sudo-exec or su-exec [default: with an option below root, else the user who logs in]'
+            cand --sudo-password 'Where the password for sudo is (a SRC); without it sudo is told not to ask'
+            cand --su-password 'Where the password of that user is (a SRC)'
+            cand -F '`ssh_config` to read instead of the user''s and the system''s; `none` reads none'
+            cand --config '`ssh_config` to read instead of the user''s and the system''s; `none` reads none'
+            cand -o 'One `ssh_config` option, as in OpenSSH; repeatable, and stronger than the file'
+            cand --option 'One `ssh_config` option, as in OpenSSH; repeatable, and stronger than the file'
+            cand -l 'The remote user [default: from the config, else the local user]'
+            cand --user 'The remote user [default: from the config, else the local user]'
+            cand -p 'The port [default: from the config, else 22]'
+            cand -P 'The port [default: from the config, else 22]'
+            cand --port 'The port [default: from the config, else 22]'
+            cand -i 'Only this key; repeatable'
+            cand --identity 'Only this key; repeatable'
+            cand -J 'Bastions to go through, in this order [default: `ProxyJump`, `ProxyCommand`]'
+            cand --jump 'Bastions to go through, in this order [default: `ProxyJump`, `ProxyCommand`]'
+            cand --password 'Where the password comes from; nothing is ever asked for without it'
+            cand --passphrase 'Where the passphrase of an encrypted key comes from (a SRC, as for --password)'
+            cand --otp 'Where a one-time code comes from (a SRC, as for --password); asked anew at each attempt'
+            cand --host-key-policy 'How the host key is judged [default: `StrictHostKeyChecking`, else strict]'
+            cand --host-key 'Accept exactly this host key for DEST, and write nothing; repeatable'
+            cand --connect-timeout 'Limit of one attempt, until the channel is open, all hops together [default: 15s]'
+            cand --deadline 'Limit of the whole invocation, retries and waits included; when it is over the run ends as by --timeout'
+            cand --keepalive 'A silent connection is probed this often, and lost after three unanswered probes; 0 turns it off [default: 15s]'
+            cand --retries 'Try again so often after a failure that is transient and safe to repeat, at most 10 times [default: 0]'
+            cand --retry-base 'The base of the waits: each is drawn from 0 to base times 2^attempt [default: 200ms]'
+            cand --retry-max-delay 'The longest wait, at most 60s [default: 5s]'
+            cand --retry-wait 'Wait exactly so long instead of the draw, but never over the longest wait'
+            cand --output 'The form of the output [default: raw when standard output is a terminal, else json]'
+            cand --sudo 'Look at it through sudo; so do --as and --sudo-password'
+            cand --su 'Look at it through su; so does --su-password'
+            cand --json 'Short for --output json'
+            cand --raw 'Short for --output raw'
+            cand --detail 'Every field of the envelope'
+            cand -v 'Log to standard error; repeat it for more'
+            cand --verbose 'Log to standard error; repeat it for more'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'ssh-cli;ops;cancel'= {
+            cand --as 'The operation ran as this user, by sudo-exec or su-exec [default: with an option below root, else the user who logs in]'
+            cand --sudo-password 'Where the password for sudo is (a SRC); without it sudo is told not to ask'
+            cand --su-password 'Where the password of that user is (a SRC)'
+            cand -F '`ssh_config` to read instead of the user''s and the system''s; `none` reads none'
+            cand --config '`ssh_config` to read instead of the user''s and the system''s; `none` reads none'
+            cand -o 'One `ssh_config` option, as in OpenSSH; repeatable, and stronger than the file'
+            cand --option 'One `ssh_config` option, as in OpenSSH; repeatable, and stronger than the file'
+            cand -l 'The remote user [default: from the config, else the local user]'
+            cand --user 'The remote user [default: from the config, else the local user]'
+            cand -p 'The port [default: from the config, else 22]'
+            cand -P 'The port [default: from the config, else 22]'
+            cand --port 'The port [default: from the config, else 22]'
+            cand -i 'Only this key; repeatable'
+            cand --identity 'Only this key; repeatable'
+            cand -J 'Bastions to go through, in this order [default: `ProxyJump`, `ProxyCommand`]'
+            cand --jump 'Bastions to go through, in this order [default: `ProxyJump`, `ProxyCommand`]'
+            cand --password 'Where the password comes from; nothing is ever asked for without it'
+            cand --passphrase 'Where the passphrase of an encrypted key comes from (a SRC, as for --password)'
+            cand --otp 'Where a one-time code comes from (a SRC, as for --password); asked anew at each attempt'
+            cand --host-key-policy 'How the host key is judged [default: `StrictHostKeyChecking`, else strict]'
+            cand --host-key 'Accept exactly this host key for DEST, and write nothing; repeatable'
+            cand --connect-timeout 'Limit of one attempt, until the channel is open, all hops together [default: 15s]'
+            cand --deadline 'Limit of the whole invocation, retries and waits included; when it is over the run ends as by --timeout'
+            cand --keepalive 'A silent connection is probed this often, and lost after three unanswered probes; 0 turns it off [default: 15s]'
+            cand --retries 'Try again so often after a failure that is transient and safe to repeat, at most 10 times [default: 0]'
+            cand --retry-base 'The base of the waits: each is drawn from 0 to base times 2^attempt [default: 200ms]'
+            cand --retry-max-delay 'The longest wait, at most 60s [default: 5s]'
+            cand --retry-wait 'Wait exactly so long instead of the draw, but never over the longest wait'
+            cand --output 'The form of the output [default: raw when standard output is a terminal, else json]'
+            cand --sudo 'Look at it through sudo; so do --as and --sudo-password'
+            cand --su 'Look at it through su; so does --su-password'
+            cand --json 'Short for --output json'
+            cand --raw 'Short for --output raw'
+            cand --detail 'Every field of the envelope'
+            cand -v 'Log to standard error; repeat it for more'
+            cand --verbose 'Log to standard error; repeat it for more'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'ssh-cli;ops;resolve'= {
+            cand --as 'The operation ran as this user, by sudo-exec or su-exec [default: with an option below root, else the user who logs in]'
+            cand --sudo-password 'Where the password for sudo is (a SRC); without it sudo is told not to ask'
+            cand --su-password 'Where the password of that user is (a SRC)'
+            cand -F '`ssh_config` to read instead of the user''s and the system''s; `none` reads none'
+            cand --config '`ssh_config` to read instead of the user''s and the system''s; `none` reads none'
+            cand -o 'One `ssh_config` option, as in OpenSSH; repeatable, and stronger than the file'
+            cand --option 'One `ssh_config` option, as in OpenSSH; repeatable, and stronger than the file'
+            cand -l 'The remote user [default: from the config, else the local user]'
+            cand --user 'The remote user [default: from the config, else the local user]'
+            cand -p 'The port [default: from the config, else 22]'
+            cand -P 'The port [default: from the config, else 22]'
+            cand --port 'The port [default: from the config, else 22]'
+            cand -i 'Only this key; repeatable'
+            cand --identity 'Only this key; repeatable'
+            cand -J 'Bastions to go through, in this order [default: `ProxyJump`, `ProxyCommand`]'
+            cand --jump 'Bastions to go through, in this order [default: `ProxyJump`, `ProxyCommand`]'
+            cand --password 'Where the password comes from; nothing is ever asked for without it'
+            cand --passphrase 'Where the passphrase of an encrypted key comes from (a SRC, as for --password)'
+            cand --otp 'Where a one-time code comes from (a SRC, as for --password); asked anew at each attempt'
+            cand --host-key-policy 'How the host key is judged [default: `StrictHostKeyChecking`, else strict]'
+            cand --host-key 'Accept exactly this host key for DEST, and write nothing; repeatable'
+            cand --connect-timeout 'Limit of one attempt, until the channel is open, all hops together [default: 15s]'
+            cand --deadline 'Limit of the whole invocation, retries and waits included; when it is over the run ends as by --timeout'
+            cand --keepalive 'A silent connection is probed this often, and lost after three unanswered probes; 0 turns it off [default: 15s]'
+            cand --retries 'Try again so often after a failure that is transient and safe to repeat, at most 10 times [default: 0]'
+            cand --retry-base 'The base of the waits: each is drawn from 0 to base times 2^attempt [default: 200ms]'
+            cand --retry-max-delay 'The longest wait, at most 60s [default: 5s]'
+            cand --retry-wait 'Wait exactly so long instead of the draw, but never over the longest wait'
+            cand --verdict 'What became of it'
+            cand --status 'With --verdict done: the exit status that is told from now on [default: 0]'
+            cand --note 'Why, for whoever reads the record'
+            cand --output 'The form of the output [default: raw when standard output is a terminal, else json]'
+            cand --sudo 'Look at it through sudo; so do --as and --sudo-password'
+            cand --su 'Look at it through su; so does --su-password'
+            cand --json 'Short for --output json'
+            cand --raw 'Short for --output raw'
+            cand --detail 'Every field of the envelope'
+            cand -v 'Log to standard error; repeat it for more'
+            cand --verbose 'Log to standard error; repeat it for more'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'ssh-cli;ops;gc'= {
+            cand --output 'The form of the output [default: raw when standard output is a terminal, else json]'
+            cand --json 'Short for --output json'
+            cand --raw 'Short for --output raw'
+            cand --detail 'Every field of the envelope'
+            cand -v 'Log to standard error; repeat it for more'
+            cand --verbose 'Log to standard error; repeat it for more'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'ssh-cli;ops;help'= {
+            cand list 'List the keyed operations that are recorded here'
+            cand show 'Say how an operation stands, by our own record and by the host''s receipt'
+            cand cancel 'Make an operation end, or keep it from ever starting'
+            cand resolve 'Say what became of an operation that nobody can know the end of'
+            cand gc 'Take away what is over and old, here'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'ssh-cli;ops;help;list'= {
+        }
+        &'ssh-cli;ops;help;show'= {
+        }
+        &'ssh-cli;ops;help;cancel'= {
+        }
+        &'ssh-cli;ops;help;resolve'= {
+        }
+        &'ssh-cli;ops;help;gc'= {
+        }
+        &'ssh-cli;ops;help;help'= {
+        }
         &'ssh-cli;schema'= {
             cand --output 'The form of the output [default: raw when standard output is a terminal, else json]'
             cand --json 'Short for --output json'
@@ -340,6 +520,7 @@ set edit:completion:arg-completer[ssh-cli] = {|@words|
             cand sudo-exec 'Run one command with another user''s rights, by sudo'
             cand su-exec 'Run one command with another user''s rights, by su'
             cand check 'Connect and authenticate, run nothing, and say what each phase came to'
+            cand ops 'Ask about keyed operations, end one, or decide about one'
             cand schema 'Print a JSON Schema, the error codes or tool definitions'
             cand exit-codes 'Print what each exit code means'
             cand completions 'Print a completion script for a shell'
@@ -354,6 +535,23 @@ set edit:completion:arg-completer[ssh-cli] = {|@words|
         &'ssh-cli;help;su-exec'= {
         }
         &'ssh-cli;help;check'= {
+        }
+        &'ssh-cli;help;ops'= {
+            cand list 'List the keyed operations that are recorded here'
+            cand show 'Say how an operation stands, by our own record and by the host''s receipt'
+            cand cancel 'Make an operation end, or keep it from ever starting'
+            cand resolve 'Say what became of an operation that nobody can know the end of'
+            cand gc 'Take away what is over and old, here'
+        }
+        &'ssh-cli;help;ops;list'= {
+        }
+        &'ssh-cli;help;ops;show'= {
+        }
+        &'ssh-cli;help;ops;cancel'= {
+        }
+        &'ssh-cli;help;ops;resolve'= {
+        }
+        &'ssh-cli;help;ops;gc'= {
         }
         &'ssh-cli;help;schema'= {
         }

@@ -38,6 +38,7 @@ complete -c ssh-cli -n "__fish_ssh_cli_needs_command" -f -a "scp" -d 'Copy files
 complete -c ssh-cli -n "__fish_ssh_cli_needs_command" -f -a "sudo-exec" -d 'Run one command with another user\'s rights, by sudo'
 complete -c ssh-cli -n "__fish_ssh_cli_needs_command" -f -a "su-exec" -d 'Run one command with another user\'s rights, by su'
 complete -c ssh-cli -n "__fish_ssh_cli_needs_command" -f -a "check" -d 'Connect and authenticate, run nothing, and say what each phase came to'
+complete -c ssh-cli -n "__fish_ssh_cli_needs_command" -f -a "ops" -d 'Ask about keyed operations, end one, or decide about one'
 complete -c ssh-cli -n "__fish_ssh_cli_needs_command" -f -a "schema" -d 'Print a JSON Schema, the error codes or tool definitions'
 complete -c ssh-cli -n "__fish_ssh_cli_needs_command" -f -a "exit-codes" -d 'Print what each exit code means'
 complete -c ssh-cli -n "__fish_ssh_cli_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
@@ -283,6 +284,146 @@ complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand check" -l raw -d 'Short 
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand check" -l detail -d 'Every field of the envelope'
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand check" -s v -l verbose -d 'Log to standard error; repeat it for more'
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and not __fish_seen_subcommand_from list show cancel resolve gc help" -l output -d 'The form of the output [default: raw when standard output is a terminal, else json]' -r -f -a "json\t'One JSON document at the end'
+ndjson\t'One JSON event a line, as it happens'
+raw\t'The remote bytes, live; failures in words on standard error'"
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and not __fish_seen_subcommand_from list show cancel resolve gc help" -l json -d 'Short for --output json'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and not __fish_seen_subcommand_from list show cancel resolve gc help" -l raw -d 'Short for --output raw'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and not __fish_seen_subcommand_from list show cancel resolve gc help" -l detail -d 'Every field of the envelope'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and not __fish_seen_subcommand_from list show cancel resolve gc help" -s v -l verbose -d 'Log to standard error; repeat it for more'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and not __fish_seen_subcommand_from list show cancel resolve gc help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and not __fish_seen_subcommand_from list show cancel resolve gc help" -f -a "list" -d 'List the keyed operations that are recorded here'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and not __fish_seen_subcommand_from list show cancel resolve gc help" -f -a "show" -d 'Say how an operation stands, by our own record and by the host\'s receipt'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and not __fish_seen_subcommand_from list show cancel resolve gc help" -f -a "cancel" -d 'Make an operation end, or keep it from ever starting'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and not __fish_seen_subcommand_from list show cancel resolve gc help" -f -a "resolve" -d 'Say what became of an operation that nobody can know the end of'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and not __fish_seen_subcommand_from list show cancel resolve gc help" -f -a "gc" -d 'Take away what is over and old, here'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and not __fish_seen_subcommand_from list show cancel resolve gc help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from list" -l output -d 'The form of the output [default: raw when standard output is a terminal, else json]' -r -f -a "json\t'One JSON document at the end'
+ndjson\t'One JSON event a line, as it happens'
+raw\t'The remote bytes, live; failures in words on standard error'"
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from list" -l json -d 'Short for --output json'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from list" -l raw -d 'Short for --output raw'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from list" -l detail -d 'Every field of the envelope'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Log to standard error; repeat it for more'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from show" -l as -d 'The operation ran as this user, by sudo-exec or su-exec [default: with an option below root, else the user who logs in]' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from show" -l sudo-password -d 'Where the password for sudo is (a SRC); without it sudo is told not to ask' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from show" -l su-password -d 'Where the password of that user is (a SRC)' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from show" -s F -l config -d '`ssh_config` to read instead of the user\'s and the system\'s; `none` reads none' -r -F
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from show" -s o -l option -d 'One `ssh_config` option, as in OpenSSH; repeatable, and stronger than the file' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from show" -s l -l user -d 'The remote user [default: from the config, else the local user]' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from show" -s p -s P -l port -d 'The port [default: from the config, else 22]' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from show" -s i -l identity -d 'Only this key; repeatable' -r -F
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from show" -s J -l jump -d 'Bastions to go through, in this order [default: `ProxyJump`, `ProxyCommand`]' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from show" -l password -d 'Where the password comes from; nothing is ever asked for without it' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from show" -l passphrase -d 'Where the passphrase of an encrypted key comes from (a SRC, as for --password)' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from show" -l otp -d 'Where a one-time code comes from (a SRC, as for --password); asked anew at each attempt' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from show" -l host-key-policy -d 'How the host key is judged [default: `StrictHostKeyChecking`, else strict]' -r -f -a "strict\t'Only keys that are known'
+accept-new\t'A key seen for the first time is remembered, a changed one refused'
+insecure\t'Nothing is checked: whoever answers gets the session'"
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from show" -l host-key -d 'Accept exactly this host key for DEST, and write nothing; repeatable' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from show" -l connect-timeout -d 'Limit of one attempt, until the channel is open, all hops together [default: 15s]' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from show" -l deadline -d 'Limit of the whole invocation, retries and waits included; when it is over the run ends as by --timeout' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from show" -l keepalive -d 'A silent connection is probed this often, and lost after three unanswered probes; 0 turns it off [default: 15s]' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from show" -l retries -d 'Try again so often after a failure that is transient and safe to repeat, at most 10 times [default: 0]' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from show" -l retry-base -d 'The base of the waits: each is drawn from 0 to base times 2^attempt [default: 200ms]' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from show" -l retry-max-delay -d 'The longest wait, at most 60s [default: 5s]' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from show" -l retry-wait -d 'Wait exactly so long instead of the draw, but never over the longest wait' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from show" -l output -d 'The form of the output [default: raw when standard output is a terminal, else json]' -r -f -a "json\t'One JSON document at the end'
+ndjson\t'One JSON event a line, as it happens'
+raw\t'The remote bytes, live; failures in words on standard error'"
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from show" -l sudo -d 'Look at it through sudo; so do --as and --sudo-password'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from show" -l su -d 'Look at it through su; so does --su-password'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from show" -l json -d 'Short for --output json'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from show" -l raw -d 'Short for --output raw'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from show" -l detail -d 'Every field of the envelope'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Log to standard error; repeat it for more'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from cancel" -l as -d 'The operation ran as this user, by sudo-exec or su-exec [default: with an option below root, else the user who logs in]' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from cancel" -l sudo-password -d 'Where the password for sudo is (a SRC); without it sudo is told not to ask' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from cancel" -l su-password -d 'Where the password of that user is (a SRC)' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from cancel" -s F -l config -d '`ssh_config` to read instead of the user\'s and the system\'s; `none` reads none' -r -F
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from cancel" -s o -l option -d 'One `ssh_config` option, as in OpenSSH; repeatable, and stronger than the file' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from cancel" -s l -l user -d 'The remote user [default: from the config, else the local user]' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from cancel" -s p -s P -l port -d 'The port [default: from the config, else 22]' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from cancel" -s i -l identity -d 'Only this key; repeatable' -r -F
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from cancel" -s J -l jump -d 'Bastions to go through, in this order [default: `ProxyJump`, `ProxyCommand`]' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from cancel" -l password -d 'Where the password comes from; nothing is ever asked for without it' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from cancel" -l passphrase -d 'Where the passphrase of an encrypted key comes from (a SRC, as for --password)' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from cancel" -l otp -d 'Where a one-time code comes from (a SRC, as for --password); asked anew at each attempt' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from cancel" -l host-key-policy -d 'How the host key is judged [default: `StrictHostKeyChecking`, else strict]' -r -f -a "strict\t'Only keys that are known'
+accept-new\t'A key seen for the first time is remembered, a changed one refused'
+insecure\t'Nothing is checked: whoever answers gets the session'"
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from cancel" -l host-key -d 'Accept exactly this host key for DEST, and write nothing; repeatable' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from cancel" -l connect-timeout -d 'Limit of one attempt, until the channel is open, all hops together [default: 15s]' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from cancel" -l deadline -d 'Limit of the whole invocation, retries and waits included; when it is over the run ends as by --timeout' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from cancel" -l keepalive -d 'A silent connection is probed this often, and lost after three unanswered probes; 0 turns it off [default: 15s]' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from cancel" -l retries -d 'Try again so often after a failure that is transient and safe to repeat, at most 10 times [default: 0]' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from cancel" -l retry-base -d 'The base of the waits: each is drawn from 0 to base times 2^attempt [default: 200ms]' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from cancel" -l retry-max-delay -d 'The longest wait, at most 60s [default: 5s]' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from cancel" -l retry-wait -d 'Wait exactly so long instead of the draw, but never over the longest wait' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from cancel" -l output -d 'The form of the output [default: raw when standard output is a terminal, else json]' -r -f -a "json\t'One JSON document at the end'
+ndjson\t'One JSON event a line, as it happens'
+raw\t'The remote bytes, live; failures in words on standard error'"
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from cancel" -l sudo -d 'Look at it through sudo; so do --as and --sudo-password'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from cancel" -l su -d 'Look at it through su; so does --su-password'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from cancel" -l json -d 'Short for --output json'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from cancel" -l raw -d 'Short for --output raw'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from cancel" -l detail -d 'Every field of the envelope'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from cancel" -s v -l verbose -d 'Log to standard error; repeat it for more'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from cancel" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -l as -d 'The operation ran as this user, by sudo-exec or su-exec [default: with an option below root, else the user who logs in]' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -l sudo-password -d 'Where the password for sudo is (a SRC); without it sudo is told not to ask' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -l su-password -d 'Where the password of that user is (a SRC)' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -s F -l config -d '`ssh_config` to read instead of the user\'s and the system\'s; `none` reads none' -r -F
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -s o -l option -d 'One `ssh_config` option, as in OpenSSH; repeatable, and stronger than the file' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -s l -l user -d 'The remote user [default: from the config, else the local user]' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -s p -s P -l port -d 'The port [default: from the config, else 22]' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -s i -l identity -d 'Only this key; repeatable' -r -F
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -s J -l jump -d 'Bastions to go through, in this order [default: `ProxyJump`, `ProxyCommand`]' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -l password -d 'Where the password comes from; nothing is ever asked for without it' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -l passphrase -d 'Where the passphrase of an encrypted key comes from (a SRC, as for --password)' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -l otp -d 'Where a one-time code comes from (a SRC, as for --password); asked anew at each attempt' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -l host-key-policy -d 'How the host key is judged [default: `StrictHostKeyChecking`, else strict]' -r -f -a "strict\t'Only keys that are known'
+accept-new\t'A key seen for the first time is remembered, a changed one refused'
+insecure\t'Nothing is checked: whoever answers gets the session'"
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -l host-key -d 'Accept exactly this host key for DEST, and write nothing; repeatable' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -l connect-timeout -d 'Limit of one attempt, until the channel is open, all hops together [default: 15s]' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -l deadline -d 'Limit of the whole invocation, retries and waits included; when it is over the run ends as by --timeout' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -l keepalive -d 'A silent connection is probed this often, and lost after three unanswered probes; 0 turns it off [default: 15s]' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -l retries -d 'Try again so often after a failure that is transient and safe to repeat, at most 10 times [default: 0]' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -l retry-base -d 'The base of the waits: each is drawn from 0 to base times 2^attempt [default: 200ms]' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -l retry-max-delay -d 'The longest wait, at most 60s [default: 5s]' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -l retry-wait -d 'Wait exactly so long instead of the draw, but never over the longest wait' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -l verdict -d 'What became of it' -r -f -a "done\t'It has done its work: the same line answers with --status, and runs nothing'
+not-done\t'It has not, and never will: the host closes it first, then the same line starts it once more'
+abandoned\t'Nobody will find out: the key is retired, here; allowed where the host cannot be reached'"
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -l status -d 'With --verdict done: the exit status that is told from now on [default: 0]' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -l note -d 'Why, for whoever reads the record' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -l output -d 'The form of the output [default: raw when standard output is a terminal, else json]' -r -f -a "json\t'One JSON document at the end'
+ndjson\t'One JSON event a line, as it happens'
+raw\t'The remote bytes, live; failures in words on standard error'"
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -l sudo -d 'Look at it through sudo; so do --as and --sudo-password'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -l su -d 'Look at it through su; so does --su-password'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -l json -d 'Short for --output json'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -l raw -d 'Short for --output raw'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -l detail -d 'Every field of the envelope'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -s v -l verbose -d 'Log to standard error; repeat it for more'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from resolve" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from gc" -l output -d 'The form of the output [default: raw when standard output is a terminal, else json]' -r -f -a "json\t'One JSON document at the end'
+ndjson\t'One JSON event a line, as it happens'
+raw\t'The remote bytes, live; failures in words on standard error'"
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from gc" -l json -d 'Short for --output json'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from gc" -l raw -d 'Short for --output raw'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from gc" -l detail -d 'Every field of the envelope'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from gc" -s v -l verbose -d 'Log to standard error; repeat it for more'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from gc" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the keyed operations that are recorded here'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from help" -f -a "show" -d 'Say how an operation stands, by our own record and by the host\'s receipt'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from help" -f -a "cancel" -d 'Make an operation end, or keep it from ever starting'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from help" -f -a "resolve" -d 'Say what became of an operation that nobody can know the end of'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from help" -f -a "gc" -d 'Take away what is over and old, here'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand ops; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand schema" -l output -d 'The form of the output [default: raw when standard output is a terminal, else json]' -r -f -a "json\t'One JSON document at the end'
 ndjson\t'One JSON event a line, as it happens'
 raw\t'The remote bytes, live; failures in words on standard error'"
@@ -307,12 +448,18 @@ complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand completions" -l raw -d '
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand completions" -l detail -d 'Every field of the envelope'
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand completions" -s v -l verbose -d 'Log to standard error; repeat it for more'
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand help; and not __fish_seen_subcommand_from exec scp sudo-exec su-exec check schema exit-codes completions help" -f -a "exec" -d 'Run one command on another machine'
-complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand help; and not __fish_seen_subcommand_from exec scp sudo-exec su-exec check schema exit-codes completions help" -f -a "scp" -d 'Copy files to or from another machine'
-complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand help; and not __fish_seen_subcommand_from exec scp sudo-exec su-exec check schema exit-codes completions help" -f -a "sudo-exec" -d 'Run one command with another user\'s rights, by sudo'
-complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand help; and not __fish_seen_subcommand_from exec scp sudo-exec su-exec check schema exit-codes completions help" -f -a "su-exec" -d 'Run one command with another user\'s rights, by su'
-complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand help; and not __fish_seen_subcommand_from exec scp sudo-exec su-exec check schema exit-codes completions help" -f -a "check" -d 'Connect and authenticate, run nothing, and say what each phase came to'
-complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand help; and not __fish_seen_subcommand_from exec scp sudo-exec su-exec check schema exit-codes completions help" -f -a "schema" -d 'Print a JSON Schema, the error codes or tool definitions'
-complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand help; and not __fish_seen_subcommand_from exec scp sudo-exec su-exec check schema exit-codes completions help" -f -a "exit-codes" -d 'Print what each exit code means'
-complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand help; and not __fish_seen_subcommand_from exec scp sudo-exec su-exec check schema exit-codes completions help" -f -a "completions" -d 'Print a completion script for a shell'
-complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand help; and not __fish_seen_subcommand_from exec scp sudo-exec su-exec check schema exit-codes completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand help; and not __fish_seen_subcommand_from exec scp sudo-exec su-exec check ops schema exit-codes completions help" -f -a "exec" -d 'Run one command on another machine'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand help; and not __fish_seen_subcommand_from exec scp sudo-exec su-exec check ops schema exit-codes completions help" -f -a "scp" -d 'Copy files to or from another machine'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand help; and not __fish_seen_subcommand_from exec scp sudo-exec su-exec check ops schema exit-codes completions help" -f -a "sudo-exec" -d 'Run one command with another user\'s rights, by sudo'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand help; and not __fish_seen_subcommand_from exec scp sudo-exec su-exec check ops schema exit-codes completions help" -f -a "su-exec" -d 'Run one command with another user\'s rights, by su'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand help; and not __fish_seen_subcommand_from exec scp sudo-exec su-exec check ops schema exit-codes completions help" -f -a "check" -d 'Connect and authenticate, run nothing, and say what each phase came to'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand help; and not __fish_seen_subcommand_from exec scp sudo-exec su-exec check ops schema exit-codes completions help" -f -a "ops" -d 'Ask about keyed operations, end one, or decide about one'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand help; and not __fish_seen_subcommand_from exec scp sudo-exec su-exec check ops schema exit-codes completions help" -f -a "schema" -d 'Print a JSON Schema, the error codes or tool definitions'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand help; and not __fish_seen_subcommand_from exec scp sudo-exec su-exec check ops schema exit-codes completions help" -f -a "exit-codes" -d 'Print what each exit code means'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand help; and not __fish_seen_subcommand_from exec scp sudo-exec su-exec check ops schema exit-codes completions help" -f -a "completions" -d 'Print a completion script for a shell'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand help; and not __fish_seen_subcommand_from exec scp sudo-exec su-exec check ops schema exit-codes completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand help; and __fish_seen_subcommand_from ops" -f -a "list" -d 'List the keyed operations that are recorded here'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand help; and __fish_seen_subcommand_from ops" -f -a "show" -d 'Say how an operation stands, by our own record and by the host\'s receipt'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand help; and __fish_seen_subcommand_from ops" -f -a "cancel" -d 'Make an operation end, or keep it from ever starting'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand help; and __fish_seen_subcommand_from ops" -f -a "resolve" -d 'Say what became of an operation that nobody can know the end of'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand help; and __fish_seen_subcommand_from ops" -f -a "gc" -d 'Take away what is over and old, here'

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ssh_cli::journal::key_hash;
 
-use crate::rig::{Account, Cli, Envelope, Run, Scratch, Sshd, Sudoers, needs, proc, random_hex, wait};
+use crate::rig::{Account, Cli, Envelope, Run, Scratch, Sshd, Sudoers, proc, random_hex, wait};
 
 /// A host, one client's state, and a key of this test's own; in a line `KEY` stands for it, `TAG` for a span that nobody else sleeps,
 /// `LEDGER` for a file there.
@@ -78,8 +78,10 @@ impl Place {
         let keepers = format!("ssh-cli {}", self.hash());
         proc::kill(proc::pids_with(&keepers));
         proc::kill(proc::pids_of(&self.tag));
+        // The host counts those that have died, and nobody has buried yet.
         wait::until("all of them to be gone", Duration::from_secs(20), || {
-            (proc::pids_with(&keepers).is_empty() && !self.sleeps()).then_some(())
+            let (_, listing) = Self::shown(&self.run_elsewhere("ops show DEST KEY"));
+            (listing["host"]["state"] == "dead").then_some(())
         });
     }
 
@@ -396,21 +398,19 @@ fn nothing_is_done_to_the_operation_of_another_request() {
 fn what_ran_as_another_user_is_found_as_that_user() {
     let Some(account) = Account::spoilt("ops-sudo") else { return };
     let Some(_sudoers) = Sudoers::of(&account, &["USER ALL=(ALL) ALL"]) else { return };
+    let Some(other) = Account::spoilt("ops-other") else { return };
     let place = Place::at(Sshd::build().account(account).start());
-    let pw = |line: &str| place.cli(line).env("PW", place.sshd.account.password()).run();
-    let begun = pw("sudo-exec --sudo-password env:PW --as daemon --op KEY --wait 0 DEST 'sleep TAG'");
-    if begun.json().error_code() == "receipt_unsupported" {
-        needs::skip("daemon has no home of its own here");
-        return;
-    }
+    let spelled = |line: &str| place.cli(&line.replace("OTHER", &other.name));
+    let pw = |line: &str| spelled(line).env("PW", place.sshd.account.password()).run();
+    let begun = pw("sudo-exec --sudo-password env:PW --as OTHER --op KEY --wait 0 DEST 'sleep TAG'");
     assert_eq!(begun.json().exit(), 75, "{begun}");
     place.run("ops show DEST KEY").failed(66, "op_not_found");
-    let run = pw("ops show --as daemon --sudo-password env:PW DEST KEY");
+    let run = pw("ops show --as OTHER --sudo-password env:PW DEST KEY");
     let (said, listing) = Place::shown(&run);
     assert_eq!((said.exit(), &listing["host"]["state"]), (0, &"running".into()), "{run}");
-    assert!(listing["target"].as_str().unwrap().ends_with(" as=daemon"), "{run}");
-    place.run("ops show --as daemon DEST KEY").failed(77, "sudo_password_required");
-    let run = pw("ops cancel --as daemon --sudo-password env:PW DEST KEY");
+    assert!(listing["target"].as_str().unwrap().ends_with(&format!(" as={}", other.name)), "{run}");
+    spelled("ops show --as OTHER DEST KEY").run().failed(77, "sudo_password_required");
+    let run = pw("ops cancel --as OTHER --sudo-password env:PW DEST KEY");
     assert_eq!(run.succeeded()["operation"]["state"], "cancelled", "{run}");
     assert!(!place.sleeps());
     run.never_shows(place.sshd.account.password());

@@ -127,7 +127,9 @@ fn with_a_key_the_callers_of_the_readme_end_with_one_execution() {
     for kind in ["shell", "python"] {
         let ledger = sshd.shared_dir().join(format!("ledger-{kind}"));
         let proxy = sshd.proxy().start();
-        let line = format!("exec --op {kind} DEST 'echo x >> {}; sleep 2; echo done'", ledger.display());
+        // The host remembers keys from one run of the tests to the next.
+        let key = format!("{kind}-{}", crate::rig::random_hex(6));
+        let line = format!("exec --op {key} DEST 'echo x >> {}; sleep 2; echo done'", ledger.display());
         let cli = sshd.cli(&line).via(&proxy);
         let calling = caller(kind, &cli.spelled()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         crate::rig::wait::until("the command to run", Duration::from_secs(20), || (lines(&ledger) == 1).then_some(()));
