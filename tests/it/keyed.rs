@@ -342,7 +342,7 @@ fn eight_mebibytes_are_the_same_bytes_for_every_reader() {
     let mut data = vec![0; 8 << 20];
     for byte in &mut data {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        *byte = (state >> 33) as u8;
+        *byte = state.to_be_bytes()[3];
     }
     let source = keeper.ledgers().join("source");
     fs::write(&source, &data).unwrap();

@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use crate::rig::dice::{Dice, seeds};
 use crate::rig::ledger::{Keeper, each, outcome, signal};
 use crate::rig::wait::{eventually, pause};
-use crate::rig::{Run, wait};
+use crate::rig::{Run, Running, wait};
 
 const STATES: [&str; 2] = ["state", "elsewhere"];
 
@@ -26,7 +26,7 @@ fn contest(keeper: &Keeper, seed: u64) {
             operation.cli_with("exec", wait, STATES[usize::try_from(n % homes).unwrap()]).start()
         })
         .collect();
-    let mut runs: Vec<Run> = calls.into_iter().map(|call| call.finish()).collect();
+    let mut runs: Vec<Run> = calls.into_iter().map(Running::finish).collect();
     let still = runs.iter().filter(|run| run.code() == 75).count();
     runs.retain(|run| run.code() != 75);
     runs.push(operation.settle(&case));

@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use ssh_cli::journal::Journal;
 
-use crate::rig::dice::{Dice, seeds};
+use crate::rig::dice::{Dice, long, seeds};
 use crate::rig::ledger::{Keeper, Operation};
 use crate::rig::{Account, Scratch, Sshd, needs};
 
@@ -40,7 +40,7 @@ impl SmallDisk {
         let mut filler = File::create(self.at.join("filler")).unwrap();
         while filler.write_all(&[b'x'; 4096]).is_ok() {}
         drop(filler);
-        let names = (0..).take_while(|n| File::create(self.at.join(format!("filler-{n}"))).is_ok()).count();
+        let names = (0..100_000).take_while(|n| File::create(self.at.join(format!("filler-{n}"))).is_ok()).count();
         for n in 0..files.min(names) {
             fs::remove_file(self.at.join(format!("filler-{n}"))).unwrap();
         }
@@ -65,15 +65,15 @@ impl Drop for SmallDisk {
     }
 }
 
-#[test]
-fn a_full_disk_there_means_not_started_or_completed() {
-    let Some(account) = Account::spoilt("keyed-full") else { return };
+/// An account whose home has room for so many blocks of 4 KiB, and so many names.
+fn full_there(account: &str, places: &[(u64, usize)]) {
+    let Some(account) = Account::spoilt(account) else { return };
     let disk = account.home.clone();
     let Some(disk) = SmallDisk::mount(&disk, "size=256k,nr_inodes=120,mode=755") else { return };
     account.owns(&disk.at);
     let keeper = Keeper::of(Sshd::build().account(account).start());
     let (mut refused, mut completed) = (0, 0);
-    for (blocks, files) in [(0, 0), (0, 40), (1, 40), (2, 40), (3, 40), (5, 40), (40, 3), (40, 6), (40, 9), (40, 12)] {
+    for (blocks, files) in places.iter().copied() {
         let case = format!("{blocks} blocks, {files} files");
         disk.leave(blocks * 4096, files);
         let operation = keeper.operation("true");
@@ -106,6 +106,17 @@ fn a_full_disk_there_means_not_started_or_completed() {
 }
 
 #[test]
+fn a_disk_that_is_full_there_means_not_started_or_completed() {
+    full_there("keyed-full", &[(0, 0), (0, 40), (1, 40), (2, 40), (3, 40), (5, 40), (40, 40)]);
+}
+
+#[test]
+fn a_disk_there_that_takes_no_more_files_means_not_started_or_completed() {
+    let (few, more) = (&[(40, 3), (40, 9), (40, 12)][..], &[(40, 4), (40, 5), (40, 6), (40, 7), (40, 8), (40, 10)]);
+    full_there("keyed-names", &if long() { [few, more].concat() } else { few.to_vec() });
+}
+
+#[test]
 fn a_disk_that_fills_while_it_runs_keeps_nothing_from_being_completed() {
     let Some(account) = Account::spoilt("keyed-fills") else { return };
     let Some(disk) = SmallDisk::mount(&account.home, "size=256k,nr_inodes=120,mode=755") else { return };
@@ -127,7 +138,7 @@ fn a_disk_that_fills_while_it_runs_keeps_nothing_from_being_completed() {
 }
 
 #[test]
-fn a_full_disk_here_means_not_started_or_completed() {
+fn a_disk_that_is_full_here_means_not_started_or_completed() {
     let Some(keeper) = Keeper::start() else { return };
     let scratch = Scratch::new();
     let Some(disk) = SmallDisk::mount(&scratch.dir("small"), "size=384k,nr_inodes=60,mode=700") else { return };

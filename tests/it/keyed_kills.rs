@@ -44,7 +44,9 @@ fn run_and_kill(keeper: &Keeper, operation: &Operation<'_>, dice: &mut Dice) -> 
     if dice.one_in(2) {
         // Or all at one moment.
         let moment = plan[0].0;
-        plan.iter_mut().for_each(|(at, _)| *at = moment);
+        for (at, _) in &mut plan {
+            *at = moment;
+        }
     }
     let before_the_connection = dice.one_in(12);
     let mut call = operation.cli().start();

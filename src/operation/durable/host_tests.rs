@@ -65,7 +65,7 @@ pub fn unlike_any(digits: usize) -> String {
 pub struct Host {
     scratch: tempfile::TempDir,
     pub home: PathBuf,
-    path: std::ffi::OsString,
+    pub path: std::ffi::OsString,
     boot: String,
 }
 

@@ -396,14 +396,30 @@ impl Drop for Mounted {
     }
 }
 
+/// Where five seconds are a quarter of one: how often the program looks whether its client still says something.
+fn hurried(host: &mut Host) {
+    let dir = host.home.join("hurried");
+    fs::create_dir(&dir).unwrap();
+    let sleep = found("sleep").unwrap();
+    let text = format!("#!/bin/sh\ncase $1 in 5) set 0.25;; esac\nexec {} $1\n", sleep.display());
+    let hurried = dir.join("sleep");
+    fs::write(&hurried, text).unwrap();
+    fs::set_permissions(&hurried, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let rest = std::mem::take(&mut host.path);
+    host.path = std::env::join_paths(std::iter::once(dir).chain(std::env::split_paths(&rest))).unwrap();
+}
+
 #[test]
 fn a_client_in_silence_is_given_up() {
-    if !long() {
-        skip("needs SSH_CLI_TESTS_LONG=1");
-        return;
-    }
-    let host = Host::new();
-    let job = Job::new("sleep 70; echo ended");
+    let mut host = Host::new();
+    // In a long run as long as it takes.
+    let times = if long() {
+        1
+    } else {
+        hurried(&mut host);
+        20
+    };
+    let job = Job::new(&format!("sleep {}; echo ended", 70 / times + 4));
     let mut call = host.call(&job.key, 1);
     call.go(&job);
     assert!(matches!(call.hear(), Some(Event::Started { .. })));
@@ -411,13 +427,13 @@ fn a_client_in_silence_is_given_up() {
     // Once alive, at twenty seconds; and never again.
     let mut alive = false;
     while call.child.try_wait().unwrap().is_none() {
-        if !alive && began.elapsed() > Duration::from_secs(20) {
+        if !alive && began.elapsed() > Duration::from_secs(20) / times {
             call.say(&Request::Alive);
             alive = true;
         }
-        assert!(began.elapsed() < Duration::from_secs(75));
-        pause(Duration::from_millis(100));
+        assert!(began.elapsed() < Duration::from_secs(75), "{:?}", began.elapsed());
+        pause(Duration::from_millis(20));
     }
-    assert!(began.elapsed() > Duration::from_secs(60), "{:?}", began.elapsed());
+    assert!(began.elapsed() > Duration::from_secs(60) / times, "{:?}", began.elapsed());
     assert_eq!(host.attach(&job.key, 1).out(), "ended\n");
 }

@@ -52,7 +52,7 @@ impl Keeper {
             Server::Dropbear(dropbear) => vec![dropbear.host_line.clone()],
         };
         // The port is a part of an operation's name unless the host has an alias; and a proxy's is another one each time.
-        scratch.file("known_hosts", lines.iter().map(|key| format!("keeper {key}\n")).collect::<String>());
+        scratch.file("known_hosts", lines.iter().fold(String::new(), |all, key| all + "keeper " + key + "\n"));
         let ledgers = scratch.dir("ledgers");
         account.owns(&ledgers);
         Self { server: Some(server), account, scratch }

@@ -19,7 +19,7 @@ mod sudoers;
 pub mod wait;
 
 pub use account::Account;
-pub use cli::{Cli, Run, Stdin};
+pub use cli::{Cli, Run, Running, Stdin};
 pub use envelope::Envelope;
 pub use fake::{FakeServer, Manner};
 pub use fake_ssh::{FakeSsh, Script};
