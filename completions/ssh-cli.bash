@@ -682,7 +682,7 @@ _ssh__cli() {
             return 0
             ;;
         ssh__subcmd__cli__subcmd__scp)
-            opts="-F -o -l -P -p -i -J -r -v -h --config --option --user --port --identity --jump --password --passphrase --otp --host-key-policy --host-key --connect-timeout --deadline --keepalive --recursive --preserve --verify --resume --protocol --mode --parents --no-clobber --in-place --symlinks --progress --timeout --effect --retries --retry-base --retry-max-delay --retry-wait --output --json --raw --detail --verbose --help"
+            opts="-F -o -l -P -p -i -J -r -v -h --config --option --user --port --identity --jump --password --passphrase --otp --host-key-policy --host-key --connect-timeout --deadline --keepalive --recursive --preserve --verify --resume --protocol --mode --parents --no-clobber --in-place --symlinks --progress --timeout --effect --sudo --as --sudo-password --owner --group --retries --retry-base --retry-max-delay --retry-wait --output --json --raw --detail --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -838,6 +838,22 @@ _ssh__cli() {
                     ;;
                 --effect)
                     COMPREPLY=($(compgen -W "read idempotent write" -- "${cur}"))
+                    return 0
+                    ;;
+                --as)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sudo-password)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --owner)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --group)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --retries)

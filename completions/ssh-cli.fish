@@ -120,6 +120,10 @@ complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand scp" -l timeout -d 'Limi
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand scp" -l effect -d 'What copying a second time would do [default: idempotent for an upload, read for a download]' -r -f -a "read\t'Nothing: it only looks'
 idempotent\t'Nothing more than the first time'
 write\t'It again'"
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand scp" -l as -d 'Whose rights [default: root]' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand scp" -l sudo-password -d 'Where the password for sudo is (a SRC); without it sudo is told not to ask' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand scp" -l owner -d 'Who is to own what is copied, by name or number [default: the owner of a file that is replaced, else USER]' -r
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand scp" -l group -d 'The group of what is copied, by name or number [default: that of a file that is replaced, else USER\'s]' -r
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand scp" -l retries -d 'Try again so often after a failure that is transient and safe to repeat, at most 10 times [default: 0]' -r
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand scp" -l retry-base -d 'The base of the waits: each is drawn from 0 to base times 2^attempt [default: 200ms]' -r
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand scp" -l retry-max-delay -d 'The longest wait, at most 60s [default: 5s]' -r
@@ -134,6 +138,7 @@ complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand scp" -l resume -d 'Conti
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand scp" -l parents -d 'Make the directories on the way to TARGET'
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand scp" -l no-clobber -d 'Leave a file that is there as it is'
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand scp" -l in-place -d 'Write into the target itself'
+complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand scp" -l sudo -d 'Read and write on the host with another user\'s rights, by its sudo'
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand scp" -l json -d 'Short for --output json'
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand scp" -l raw -d 'Short for --output raw'
 complete -c ssh-cli -n "__fish_ssh_cli_using_subcommand scp" -l detail -d 'Every field of the envelope'

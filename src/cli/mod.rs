@@ -16,6 +16,7 @@ mod retry;
 mod run;
 mod schema;
 mod scp;
+mod scp_sudo;
 #[cfg(test)]
 mod scp_tests;
 mod stdin;

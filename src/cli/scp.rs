@@ -10,12 +10,13 @@ use super::operand::{Operand, Remote, is_same};
 use super::output::OutputArgs;
 use super::retry::RetryArgs;
 use super::run::EffectArg;
+use super::scp_sudo::{self, SudoArgs};
 use super::values::{mode, positive_duration};
 use super::{Surroundings, stdin, usage};
 use crate::effect::Effect;
 use crate::errors::Fault;
 use crate::model::copy::{
-    CopyOptions, CopyRequest, LocalSource, LocalTarget, ProgressChoice, ProtocolChoice, RemotePath, Symlinks, Way,
+    CopyOptions, CopyRequest, LocalSource, LocalTarget, ProgressChoice, ProtocolChoice, RemotePath, Sudo, Symlinks, Way,
 };
 use crate::model::request::{Action, OutputMode, OutputOptions};
 
@@ -32,6 +33,7 @@ path begins at the home, and a second slash makes it absolute. A word with a sla
   ssh-cli scp -r site web1:/srv/                 the copy is /srv/site
   ssh-cli scp --verify 'web1:/var/log/*.gz' logs/
   tar c etc | ssh-cli scp - web1:etc.tar         our standard input; as a target, - needs --raw
+  ssh-cli scp --sudo --owner root --mode 0440 app web1:/etc/sudoers.d/
 
 -p is the port, as for every command here; times and modes are kept with --preserve.
 Exit 74 may be repeated as it is: a copy that is made twice is made once."
@@ -48,6 +50,8 @@ pub(super) struct ScpArgs {
     connection: ConnectionArgs,
     #[command(flatten)]
     copy: CopyArgs,
+    #[command(flatten)]
+    sudo: SudoArgs,
     #[command(flatten)]
     retry: RetryArgs,
 }
@@ -177,8 +181,13 @@ impl ScpArgs {
         }
         let connection = self.connection.into_options()?;
         let (destination, way) = sides(self.paths)?;
+        let sudo = self.sudo.into_options()?;
         self.copy.fit(&way, output.mode)?;
+        self.copy.fit_sudo(&way, sudo.as_ref())?;
         let mut readers = connection::stdin_readers(&connection);
+        if scp_sudo::reads_stdin(sudo.as_ref()) {
+            readers.push("--sudo-password");
+        }
         if reads_stdin(&way) {
             readers.push("the source -");
         }
@@ -188,7 +197,7 @@ impl ScpArgs {
         output.bar = output.mode != OutputMode::Ndjson
             && self.copy.progress.shows_on(surroundings.stderr_is_terminal)
             && !collides;
-        let options = self.copy.into_options(&way);
+        let options = self.copy.into_options(&way, sudo);
         let retry = self.retry.into_options()?;
         Ok((Action::Copy(Box::new(CopyRequest { destination, way, options, connection, retry })), output))
     }
@@ -232,7 +241,25 @@ impl CopyArgs {
         }
     }
 
-    fn into_options(self, way: &Way) -> CopyOptions {
+    /// The same of what cannot be had with other rights.
+    fn fit_sudo(&self, way: &Way, sudo: Option<&Sudo>) -> Result<(), Fault> {
+        let Some(sudo) = sudo else { return Ok(()) };
+        if self.protocol == ProtocolArg::Scp {
+            return conflict("--sudo and --protocol scp", "with other rights the host is spoken to by SFTP alone");
+        }
+        if self.resume {
+            return conflict("--sudo and --resume", "nothing stays of a copy that failed, so nothing can be continued");
+        }
+        let owned = [("--owner", sudo.owner.is_some()), ("--group", sudo.group.is_some())];
+        match (way, owned.iter().find(|(_, given)| *given)) {
+            (Way::Download { .. }, Some((flag, _))) => {
+                conflict(&format!("{flag} and a local TARGET"), "what is written here is this account's own")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn into_options(self, way: &Way, sudo: Option<Sudo>) -> CopyOptions {
         let by_direction = match way {
             Way::Upload { .. } => Effect::Idempotent,
             Way::Download { .. } => Effect::Read,
@@ -263,15 +290,20 @@ impl CopyArgs {
             },
             timeout: self.timeout,
             effect: self.effect.map_or(by_direction, Into::into),
+            sudo,
         }
     }
 }
 
 /// What is said of an option that other commands have, and this one has a reason not to.
 pub(super) fn why_not(option: &str) -> Option<&'static str> {
-    matches!(option, "--op" | "--idempotency-key").then_some(
-        "scp takes no --op: a copy that is made twice is the same as one, so the same line is run again without a key",
-    )
+    match option {
+        "--op" | "--idempotency-key" => Some(
+            "scp takes no --op: a copy that is made twice is the same as one, so the same line is run again without a key",
+        ),
+        "--sudo-direct" => Some("scp takes no --sudo-direct: what stages and installs there is begun by a shell"),
+        _ => None,
+    }
 }
 
 /// Which side is remote, and what is on each.

@@ -114,6 +114,8 @@ pub enum Fault {
     ExecRefused,
     #[error("the server offers neither SFTP nor the legacy copy protocol")]
     NoTransferProtocol,
+    #[error("there is no sftp-server program on the host, and with other rights nothing else copies")]
+    NoSftpServer,
     #[error("there is no sudo on the host")]
     SudoNotFound,
     #[error("there is no su on the host")]

@@ -55,6 +55,7 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
         Fault::ExecRefused => {
             "the account may be restricted to a subsystem, or the device may only offer a shell".to_owned()
         }
+        Fault::NoSftpServer => "install OpenSSH's sftp-server there; `ssh-cli sudo-exec --stdin-file FILE DEST 'cat >PATH'` needs none".to_owned(),
         Fault::NoTransferProtocol => "install an sftp-server, or scp, on the host".to_owned(),
         Fault::SudoNotFound => "`ssh-cli su-exec` needs no sudo".to_owned(),
         Fault::SuNotFound => "`ssh-cli sudo-exec` needs no su".to_owned(),
@@ -96,9 +97,12 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
         Fault::SuPasswordRequired => "`--su-password SRC`, as in `--su-password env:NAME`".to_owned(),
         Fault::SudoPasswordWrong | Fault::SuPasswordWrong => "check the password; it was tried once".to_owned(),
         Fault::SudoNotPermitted { .. } => {
-            "`sudo -l` on the host lists what is permitted; where that is one program and no shell, add `--sudo-direct`".to_owned()
+            "`sudo -l` on the host lists what is permitted; where that is one program and no shell, `sudo-exec --sudo-direct` runs it"
+                .to_owned()
         },
-        Fault::SudoRequiresTty => "add `--pty`".to_owned(),
+        Fault::SudoRequiresTty => {
+            "add `--pty` where a command is run; a copy has no terminal to give".to_owned()
+        }
         Fault::SuNotPermitted { .. } => "su may be limited to a group on that host".to_owned(),
         Fault::RemoteExit { status: 127 } => {
             "not found there: a command runs without the login PATH; use a full path, or `--login`".to_owned()
@@ -121,7 +125,7 @@ pub(super) fn hint(fault: &Fault) -> Option<String> {
         Fault::NotADirectory { .. } => "name a directory, or leave the `/` at its end away".to_owned(),
         Fault::OutsideTheTarget { .. } => "name what the link leads to as the target, or remove the link".to_owned(),
         Fault::TransferRefused { .. } => "look at that path on the host".to_owned(),
-        Fault::RemotePermission { .. } => "copy as a user who may, with `-l USER`, or to another place".to_owned(),
+        Fault::RemotePermission { .. } => "copy as a user who may, with `-l USER` or by `--sudo`, or to another place".to_owned(),
         Fault::JournalUnwritable { .. } => {
             "make it writable, or name another directory in SSH_CLI_STATE_DIR".to_owned()
         }

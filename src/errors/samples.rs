@@ -47,6 +47,7 @@ pub fn all() -> Vec<Fault> {
         Fault::ForwardingProhibited { hop: "x".into(), target: "x".into(), problem: "x".into() },
         Fault::ExecRefused,
         Fault::NoTransferProtocol,
+        Fault::NoSftpServer,
         Fault::SudoNotFound,
         Fault::SuNotFound,
         Fault::ReceiptUnsupported { problem: "x".into() },

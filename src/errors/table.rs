@@ -54,6 +54,7 @@ const fn reconcile(code: &'static str) -> Row {
 
 impl Fault {
     /// The fault's row in the table.
+    #[expect(clippy::too_many_lines, reason = "a row for each fault")]
     pub fn row(&self) -> Row {
         match self {
             Self::Usage { .. } => permanent("usage", Phase::Usage, exit::EX_USAGE),
@@ -85,7 +86,9 @@ impl Fault {
                 permanent("forwarding_prohibited", Phase::Connect, exit::EX_UNAVAILABLE)
             }
             Self::ExecRefused => permanent("exec_refused", Phase::Channel, exit::EX_UNAVAILABLE),
-            Self::NoTransferProtocol => permanent("no_transfer_protocol", Phase::Transfer, exit::EX_UNAVAILABLE),
+            Self::NoTransferProtocol | Self::NoSftpServer => {
+                permanent("no_transfer_protocol", Phase::Transfer, exit::EX_UNAVAILABLE)
+            }
             Self::SudoNotFound => permanent("sudo_not_found", Phase::Elevate, exit::EX_UNAVAILABLE),
             Self::SuNotFound => permanent("su_not_found", Phase::Elevate, exit::EX_UNAVAILABLE),
             Self::ReceiptUnsupported { .. } => permanent("receipt_unsupported", Phase::Journal, exit::EX_UNAVAILABLE),

@@ -4,14 +4,15 @@ use rand::RngExt as _;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::prepare::own_stdin;
-use super::trip::{Call, Ended, Trip, retry_config, unless_signalled};
+use super::prepare::{self, own_stdin};
+use super::trip::{Call, Ended, Trip, nonce, retry_config, unless_signalled};
 use crate::connection::{Progress, connect};
 use crate::errors::{Caught, Fault, SshCliError};
 use crate::model::copy::{CopyRequest, LocalSource, Way};
 use crate::model::outcome::{Outcome, Started};
 use crate::model::sink::Sink;
 use crate::model::timing::Millis;
+use crate::operation::elevate::entrance::Rights;
 use crate::operation::limits::Limits;
 use crate::operation::transfer::{self, Copied, Line, Plan};
 use crate::retry::wait_for_retry;
@@ -41,10 +42,18 @@ pub async fn copy<S: Sink>(
 async fn go<S: Sink>(request: &CopyRequest, trip: &mut Trip<'_, S>) -> Result<Copied, Fault> {
     let target = trip.resolve(&request.destination, &request.connection).await?;
     let call = trip.call(target).await?;
+    let elevation = request.options.sudo.as_ref().map(|sudo| &sudo.elevation);
+    let elevated = match elevation {
+        Some(elevation) => Some(trip.local(prepare::elevated(elevation, &call.secrets, "")).await?),
+        None => None,
+    };
+    let asked = elevation.map(|elevation| prepare::asked(elevation, &call.target.user));
     let retry = retry_config(request.retry);
     loop {
         let attempt = trip.begin_attempt();
-        let result = once(request, trip, &call).await;
+        let rights = elevated.clone().zip(asked.clone());
+        let rights = rights.map(|(elevated, asked)| Rights::new(elevated, asked, "--sudo", nonce()));
+        let result = once(request, trip, &call, rights.as_ref()).await;
         let (fault, started) = match &result {
             Ok(copied) => (copied.fault.clone(), copied.started),
             Err(fault) => (Some(fault.clone()), Started::No),
@@ -66,7 +75,12 @@ async fn go<S: Sink>(request: &CopyRequest, trip: &mut Trip<'_, S>) -> Result<Co
     }
 }
 
-async fn once<S: Sink>(request: &CopyRequest, trip: &mut Trip<'_, S>, call: &Call) -> Result<Copied, Fault> {
+async fn once<S: Sink>(
+    request: &CopyRequest,
+    trip: &mut Trip<'_, S>,
+    call: &Call,
+    rights: Option<&Rights>,
+) -> Result<Copied, Fault> {
     let mut progress = Progress::default();
     let mut patience = call.patience();
     let reaching = Box::pin(connect(&call.target, &call.keyring, &call.secrets, &mut patience, &mut progress));
@@ -83,7 +97,7 @@ async fn once<S: Sink>(request: &CopyRequest, trip: &mut Trip<'_, S>, call: &Cal
     };
     let limits = Limits { timeout: request.options.timeout, deadline: call.deadline };
     let address = progress.address.unwrap_or_else(|| call.target.host.clone());
-    let line = Line { session: &session, patience: &patience, address: &address };
+    let line = Line { session: &session, patience: &patience, address: &address, rights };
     let copied = Box::pin(transfer::copy(line, plan, limits, trip.sink, trip.signals)).await;
     trip.finished.timing.run = Some(Millis(clock.elapsed()));
     session.close().await;

@@ -1,11 +1,10 @@
 //! `exec` from the request to the verdict, with as many attempts as the caller asked for.
 
-use rand::RngExt as _;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::prepare::{self, Prepared};
-use super::trip::{Call, Ended, Trip, retry_config, unless_signalled};
+use super::trip::{Call, Ended, Trip, nonce, retry_config, unless_signalled};
 use crate::connection::{Patience, Progress, Session, connect};
 use crate::errors::{Caught, Fault, SshCliError};
 use crate::model::outcome::{Outcome, Started, Warning};
@@ -160,21 +159,9 @@ async fn reach(
     Ok((session, channel, clock))
 }
 
-/// 128 random bits: what nobody can print by chance or by guessing.
-fn nonce() -> String {
-    format!("{:032x}", rand::rng().random::<u128>())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_nonce_is_32_hex_digits_and_never_the_same() {
-        let (one, other) = (nonce(), nonce());
-        assert_eq!(one.len(), 32);
-        assert_ne!(one, other);
-    }
 
     #[test]
     fn what_never_began_is_not_started() {

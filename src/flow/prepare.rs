@@ -133,13 +133,7 @@ pub(super) async fn prepare(
         cwd: run.cwd.as_deref().map(|cwd| cwd.to_string_lossy().into_owned()).unwrap_or_default(),
         user: target.user.clone(),
         shell_options,
-        elevation: run.elevation.as_ref().map(|elevation| Asked {
-            method: elevation.method,
-            user: elevation.user.clone(),
-            login: target.user.clone(),
-            given: elevation.password.is_some(),
-            direct: elevation.direct,
-        }),
+        elevation: run.elevation.as_ref().map(|elevation| asked(elevation, &target.user)),
     };
     let elevated = match &run.elevation {
         Some(elevation) => Some(elevated(elevation, secrets, stop_nonce).await?),
@@ -222,8 +216,23 @@ fn whole(prepared: Prepared) -> Result<Prepared, Fault> {
     Ok(prepared)
 }
 
+/// What bears on a refusal. `login`: the account.
+pub(super) fn asked(elevation: &Elevation, login: &str) -> Asked {
+    Asked {
+        method: elevation.method,
+        user: elevation.user.clone(),
+        login: login.to_owned(),
+        given: elevation.password.is_some(),
+        direct: elevation.direct,
+    }
+}
+
 /// Reads the password; nobody is asked for one again.
-async fn elevated(elevation: &Elevation, secrets: &SecretStore, stop_nonce: &str) -> Result<Elevated, Fault> {
+pub(super) async fn elevated(
+    elevation: &Elevation,
+    secrets: &SecretStore,
+    stop_nonce: &str,
+) -> Result<Elevated, Fault> {
     let (what, prompt) = match elevation.method {
         Method::Sudo => ("--sudo-password", "password for sudo"),
         Method::Su => ("--su-password", "password for su"),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rand::RngExt as _;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 
@@ -187,6 +188,11 @@ pub(super) async fn unless_signalled<T>(
     }
 }
 
+/// 128 random bits: what nobody can print by chance or by guessing.
+pub(super) fn nonce() -> String {
+    format!("{:032x}", rand::rng().random::<u128>())
+}
+
 pub(super) fn retry_config(options: RetryOptions) -> RetryConfig {
     let millis = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
     let defaults = RetryConfig::agent_default();
@@ -208,6 +214,13 @@ mod tests {
         assert!(!retry_config(RetryOptions::default()).may_retry(1));
         let asked = retry_config(RetryOptions { retries: 2, ..RetryOptions::default() });
         assert!(asked.may_retry(1) && asked.may_retry(2) && !asked.may_retry(3));
+    }
+
+    #[test]
+    fn a_nonce_is_32_hex_digits_and_never_the_same() {
+        let (one, other) = (nonce(), nonce());
+        assert_eq!(one.len(), 32);
+        assert_ne!(one, other);
     }
 
     #[tokio::test]

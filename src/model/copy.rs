@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::request::{ConnectionOptions, RetryOptions};
+use super::request::{ConnectionOptions, Elevation, RetryOptions};
 use crate::effect::Effect;
 
 /// `scp`, as meant.
@@ -101,6 +101,19 @@ pub struct CopyOptions {
     pub timeout: Option<Duration>,
     /// `--effect`, else what the direction says.
     pub effect: Effect,
+    /// `--sudo`: the other side reads and writes with another user's rights.
+    pub sudo: Option<Sudo>,
+}
+
+/// `--sudo` and what belongs to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sudo {
+    /// Whose rights, and what they may cost.
+    pub elevation: Elevation,
+    /// `--owner`: a name or a number of the host.
+    pub owner: Option<String>,
+    /// `--group`: the same.
+    pub group: Option<String>,
 }
 
 /// `--protocol`.

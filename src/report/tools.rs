@@ -134,6 +134,11 @@ fn scp() -> Value {
                 "parents": switch("Make the directories on the way to the target"),
                 "no_clobber": switch("Leave files that are there as they are"),
                 "in_place": switch("Write into the target itself, without temporary file and rename"),
+                "sudo": switch("Read and write on the host with another user's rights, by its sudo; the refusals are those of ssh_sudo_exec"),
+                "as": text("With sudo: whose rights (default root)"),
+                "sudo_password": text("With sudo: where its password is: env:NAME, file:PATH or cmd:COMMAND; never the password"),
+                "owner": text("With sudo, to the host: who is to own what is copied"),
+                "group": text("With sudo, to the host: the group of what is copied"),
                 "symlinks": {
                     "description": "Copy what a symbolic link leads to (follow, the default), the link (keep), or leave it out",
                     "enum": ["follow", "keep", "skip"],

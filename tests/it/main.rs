@@ -27,6 +27,7 @@ mod scp_kept;
 mod scp_legacy;
 mod scp_legacy_honest;
 mod scp_modes;
+mod scp_sudo;
 mod scp_trees;
 mod scp_usage;
 mod script;

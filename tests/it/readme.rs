@@ -1,4 +1,5 @@
-//! The README's examples, run as they stand: each `sh` block, with `web1` standing for a host of the rig.
+//! The README's examples, run as they stand: each `sh` block, with `web1` standing for a host of the rig, and each `sh sudo` block, with
+//! a sudo there that asks for the password in `SUDO_PW`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -6,6 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::rig::{Envelope, Sshd, needs};
+use crate::sudo::Host;
 
 /// The fenced blocks of this kind.
 fn blocks(kind: &str) -> Vec<String> {
@@ -20,7 +22,21 @@ fn every_shell_example_works_as_written() {
     if needs::no_program("jq") {
         return;
     }
-    let sshd = Sshd::start();
+    let examples = blocks("sh");
+    assert!(examples.len() >= 8, "only {} examples", examples.len());
+    work_as_written(&Sshd::start(), &examples, None);
+}
+
+#[test]
+fn every_example_with_other_rights_works_as_written() {
+    let Some(host) = Host::with("readme", &["USER ALL=(ALL) ALL"]) else { return };
+    let examples = blocks("sh sudo");
+    assert!(examples.len() >= 2, "only {} examples", examples.len());
+    work_as_written(&host.sshd, &examples, Some(host.sshd.account.password()));
+}
+
+/// Runs them, with the password in `SUDO_PW`.
+fn work_as_written(sshd: &Sshd, examples: &[String], password: Option<&str>) {
     let cli = sshd.cli("exec DEST");
     let home = cli.scratch().path().to_owned();
     let spelled = cli.spelled();
@@ -36,14 +52,13 @@ fn every_shell_example_works_as_written() {
     );
     fs::write(bin.join("ssh-cli"), wrapper).unwrap();
     fs::set_permissions(bin.join("ssh-cli"), fs::Permissions::from_mode(0o755)).unwrap();
-    let examples = blocks("sh");
-    assert!(examples.len() >= 8, "only {} examples", examples.len());
     for example in examples {
         let out = Command::new("sh")
-            .args(["-eu", "-c", &example])
+            .args(["-eu", "-c", example])
             .env_clear()
             .env("PATH", format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()))
             .env("HOME", &home)
+            .envs(password.map(|password| ("SUDO_PW", password)))
             .env("XDG_STATE_HOME", home.join("state"))
             .current_dir(&home)
             .stdin(Stdio::null())

@@ -197,11 +197,13 @@ fn a_time_limit_reaches_what_is_not_ours() {
             ("--pty", "sleep T & wait"),
         ] {
             let tag = tag();
-            let line = format!(
-                "sudo-exec --timeout 1s --sudo-password env:PW {options} DEST '{}'",
-                command.replace('T', &tag)
-            );
-            let run = host.run(&line);
+            let limited = |limit: u32| {
+                let command = command.replace('T', &tag);
+                host.run(&format!("sudo-exec --timeout {limit}s --sudo-password env:PW {options} DEST '{command}'"))
+            };
+            // On a busy machine sudo may need longer than that to let it in, which is said.
+            let slow = |run: &Run| run.json()["started"] == "no" && !proc::anything_runs(&tag);
+            let run = [1, 4, 16].into_iter().map(limited).find(|run| !slow(run)).unwrap();
             let said = run.json();
             assert_eq!((said.error_code(), &said["started"]), ("timeout", &"yes".into()), "{run}");
             let rid = wait::eventually(Duration::from_secs(3), || !proc::anything_runs(&tag));
@@ -209,7 +211,7 @@ fn a_time_limit_reaches_what_is_not_ours() {
             if !command.contains("setsid") {
                 assert!(rid && said["outcome"] == "stopped", "{lines:?}: {run}");
             }
-            assert!(run.elapsed < Duration::from_secs(12), "{run}");
+            assert!(run.elapsed < Duration::from_secs(30), "{run}");
             proc::kill(proc::pids_of(&tag));
         }
     }

@@ -30,8 +30,10 @@ const LOCALE: &str = r#"if [ "${LC_ALL-}" = C ]; then if [ -n "${1-}" ]; then LC
 const READY: &str = r#"read -r _sc_x _sc_x _sc_x _sc_x _sc_g _sc_x 2>/dev/null </proc/$$/stat || _sc_g=$(ps -o pgid= -p $$ 2>/dev/null); printf %s:%s @NONCE@ "ready;$$ ${_sc_g:-0};""#;
 
 /// Ends a group: reads the names of signals, a line each, and says when nothing of it is left. A process that is dead and not yet
-/// asked about still takes signals, and one of another user looks as if it were gone, so `/proc` is read where it shows all.
-const STOP: &str = r#"left() { [ -r /proc/1/stat ] || { kill -s 0 @WHOM@; return; }; for f in /proc/[0-9]*/stat; do read -r l <$f || continue; set -- ${l##*) }; case $1:$3: in [ZX]:*) ;; *:@GROUP@:) return 0;; esac; done 2>/dev/null; return 1; }; while read -r s; do kill -s $s @WHOM@ 2>/dev/null; i=0; while [ $i -lt 8 ]; do left 2>/dev/null || { printf %s:%s @NONCE@ "gone;"; exit 0; }; i=$((i+1)); sleep 0.1 2>/dev/null || sleep 1; done; done"#;
+/// asked about still takes signals, and one of another user looks as if it were gone, so `/proc` is read where it shows all; that
+/// is slow on a busy host, and the next signal waits meanwhile, so it is read only where a signal does not say already that
+/// something is left, and once before the next one.
+const STOP: &str = r#"left() { [ -r /proc/1/stat ] || { kill -s 0 @WHOM@; return; }; for f in /proc/[0-9]*/stat; do read -r l <$f || continue; set -- ${l##*) }; case $1:$3: in [ZX]:*) ;; *:@GROUP@:) return 0;; esac; done 2>/dev/null; return 1; }; while read -r s; do kill -s $s @WHOM@ 2>/dev/null; i=0; while [ $i -lt 8 ]; do i=$((i+1)); { [ $i -lt 8 ] && kill -s 0 @WHOM@ 2>/dev/null; } || left 2>/dev/null || { printf %s:%s @NONCE@ "gone;"; exit 0; }; sleep 0.1 2>/dev/null || sleep 1; done; done"#;
 
 /// What comes before the program.
 const BEFORE: &str = r#"command -v @METHOD@ >/dev/null 2>&1 || { printf %s:%s @NONCE@ "absent;"; exit 127; }; _sc_l=${LC_ALL-}; export _sc_l; printf %s:%s @NONCE@ "next;"; printf %s:%s @NONCE@ "next;" >&2;"#;

@@ -3,8 +3,10 @@
 //! Whoever types a password into a command's input hopes that something asks for it. Nothing is sent here before it was asked
 //! for: the exec request runs sudo with a prompt that nobody else can print, and what sudo starts is a loader of ours that says
 //! so. [`line`] has the texts, [`gate`] reads what comes before the loader's word and says when the password is due,
-//! [`refusal`] turns a dialogue that ended early into a fault, and [`stopper`] ends what is not ours to signal.
+//! [`refusal`] turns a dialogue that ended early into a fault, [`stopper`] ends what is not ours to signal, and [`entrance`] is for
+//! whatever else has to run with these rights and speaks for itself.
 
+pub mod entrance;
 pub mod gate;
 pub mod line;
 pub mod refusal;

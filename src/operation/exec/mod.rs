@@ -10,7 +10,7 @@ mod run;
 pub mod start;
 mod stop;
 pub mod verdict;
-mod waits;
+pub(in crate::operation) mod waits;
 
 #[cfg(test)]
 mod verdict_tests;

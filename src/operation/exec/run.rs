@@ -390,6 +390,7 @@ impl<S: Sink> Runner<'_, S> {
                 let _ = tokio::time::timeout(STUCK, self.writer.signal(signal)).await;
             }
             Some(_) => {}
+            None if self.is_being_stopped() && self.stopping.as_mut().is_some_and(Stopping::waits_longer) => {}
             None => {
                 self.reach_after_all().await;
                 self.facts.ending = Ending::GaveUp;

@@ -24,7 +24,7 @@ pub(super) async fn quiet(session: &Session) {
 }
 
 /// Done when this span is over and the host still answers; on a connection that stands still, that is not the question.
-pub(super) async fn silence(session: &Session, span: Duration) {
+pub(in crate::operation) async fn silence(session: &Session, span: Duration) {
     sleep(span).await;
     if session.ping().await.is_err() {
         std::future::pending::<()>().await;

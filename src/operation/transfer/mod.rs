@@ -1,9 +1,11 @@
 //! Copying files over a session.
 //!
 //! [`place`] says where a copy goes, [`ledger`] keeps what became of each entry and is the only one to say what that comes to.
-//! A driver for each protocol moves the bytes; [`copy`] chooses one, and stops it when it has to end early.
+//! A driver for each protocol moves the bytes; [`copy`] chooses one, and stops it when it has to end early. With another user's
+//! rights it is the same SFTP driver, and [`elevated`] begins the server that it speaks with.
 
 mod command;
+mod elevated;
 pub mod ledger;
 mod legacy;
 #[allow(dead_code, reason = "each driver uses its part")]
@@ -32,6 +34,7 @@ use crate::model::copy::{CopyOptions, ProtocolChoice, Way};
 use crate::model::outcome::{Started, Warning};
 use crate::model::sink::{Sink, Stream};
 use crate::model::transfer::{Direction, Protocol, Transfer};
+use crate::operation::elevate::entrance::Rights;
 use crate::operation::limits::Limits;
 use ledger::Ledger;
 
@@ -70,6 +73,8 @@ pub struct Job<'a, S> {
     pub leftovers: local::Leftovers,
     /// The SFTP channel of the copy, for what has to be removed when the copy was stopped.
     pub remote: RefCell<Option<Rc<sftp::Remote>>>,
+    /// With other rights: a directory there that is nobody else's, in which the files are written until they are whole.
+    pub stage: RefCell<Option<Vec<u8>>>,
 }
 
 /// Where a copy ended up.
@@ -92,6 +97,8 @@ pub struct Line<'a> {
     pub patience: &'a Patience,
     /// Whom it is with, for messages.
     pub address: &'a str,
+    /// `--sudo`: the rights with which the host is read and written.
+    pub rights: Option<&'a Rights>,
 }
 
 /// What came of one attempt.
@@ -184,6 +191,7 @@ pub async fn copy<S: Sink>(
         parts: RefCell::default(),
         leftovers: local::Leftovers::default(),
         remote: RefCell::default(),
+        stage: RefCell::default(),
     };
     let until = limits.first();
     let ended = tokio::select! {
@@ -199,8 +207,15 @@ pub async fn copy<S: Sink>(
         () = sleep(SWEEP) => false,
         swept = sweep(line, &job) => swept,
     };
+    let stage = job.stage.take();
     for part in job.parts.take() {
-        job.ledger.borrow_mut().left(&part, part::NOT_REMOVED);
+        // With its directory it is gone, or that is told.
+        if !stage.as_ref().is_some_and(|stage| part.starts_with(stage)) {
+            job.ledger.borrow_mut().left(&part, part::NOT_REMOVED);
+        }
+    }
+    if let Some(stage) = stage {
+        job.ledger.borrow_mut().left(&stage, elevated::NOT_SEEN_TO_GO);
     }
     job.tell_leftovers();
     let ledger = job.ledger.into_inner();
@@ -224,7 +239,9 @@ async fn drive<S: Sink>(line: Line<'_>, job: &Job<'_, S>) -> Result<(), Fault> {
         match sftp::run(line, job).await {
             Ok(()) => return Ok(()),
             Err(Broken::Fault(fault)) => return Err(fault),
-            Err(Broken::NoProtocol(fault)) if choice == ProtocolChoice::Sftp => return Err(fault),
+            Err(Broken::NoProtocol(fault)) if choice == ProtocolChoice::Sftp || line.rights.is_some() => {
+                return Err(fault);
+            }
             Err(Broken::NoProtocol(fault)) => log::info!("no SFTP there: {fault}"),
         }
     }
@@ -237,14 +254,14 @@ async fn drive<S: Sink>(line: Line<'_>, job: &Job<'_, S>) -> Result<(), Fault> {
 
 /// Removes what was not finished. False where something may be left.
 async fn sweep<S: Sink>(line: Line<'_>, job: &Job<'_, S>) -> bool {
-    if !job.parts.borrow().is_empty() {
+    if !job.parts.borrow().is_empty() || job.stage.borrow().is_some() {
         let protocol = job.landing.borrow().protocol;
         match protocol {
             Some(Protocol::Scp) => legacy::sweep(line, job).await,
             Some(Protocol::Sftp) | None => sftp::sweep(line, job).await,
         }
     }
-    job.parts.borrow().is_empty()
+    job.parts.borrow().is_empty() && job.stage.borrow().is_none()
 }
 
 /// Done when the time is over: by which limit, and how long that was.

@@ -18,14 +18,14 @@ mod feed;
 mod meter;
 mod put;
 mod record;
-mod said;
+pub(super) mod said;
 mod sink;
 mod spot;
 mod take;
 mod turns;
 mod upload;
 mod wire;
-mod words;
+pub(super) mod words;
 
 use std::time::Duration;
 

@@ -31,6 +31,7 @@ fn options() -> CopyOptions {
         progress: ProgressChoice::Auto,
         timeout: None,
         effect: Effect::Read,
+        sudo: None,
     }
 }
 

@@ -84,6 +84,13 @@ impl Shared {
 impl Client {
     /// Asks for the subsystem and begins (section 4). Requests may follow at once.
     pub async fn begin((reader, writer): (ChannelReader, ChannelWriter)) -> (Self, Opening) {
+        // A session that is gone shows itself to the reader.
+        let _ = writer.subsystem("sftp").await;
+        Self::with((reader, writer))
+    }
+
+    /// Begins with a server that runs on this channel already.
+    pub fn with((reader, writer): (ChannelReader, ChannelWriter)) -> (Self, Opening) {
         let (sender, version) = oneshot::channel();
         let shared = Arc::new(Shared::default());
         {
@@ -91,8 +98,6 @@ impl Client {
             state.version = Some(sender);
             state.queue.push_back(Packet::init());
         }
-        // A session that is gone shows itself to the reader.
-        let _ = writer.subsystem("sftp").await;
         tokio::spawn(read(reader, Arc::clone(&shared)));
         tokio::spawn(write(writer, Arc::clone(&shared)));
         (Self { shared: Arc::clone(&shared) }, Opening { shared, version })

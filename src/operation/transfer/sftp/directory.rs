@@ -38,7 +38,11 @@ impl Directory {
                 // Boxed: a directory is in a directory.
                 Box::pin(above.made(work)).await?;
             }
-            make(work, &self.path, Some((self.meta.mode & 0o777) | FILLABLE)).await
+            let is_new = make(work, &self.path, Some((self.meta.mode & 0o777) | FILLABLE)).await?;
+            if is_new {
+                work.give(&self.path, None).await?;
+            }
+            Ok(is_new)
         });
         made.await.clone()
     }

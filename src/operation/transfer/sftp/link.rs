@@ -10,8 +10,7 @@ use crate::model::sink::Sink;
 use crate::model::transfer::{Entry, EntryAction};
 use crate::operation::transfer::local::Meta;
 use crate::operation::transfer::part;
-use crate::operation::transfer::place::join;
-use crate::operation::transfer::place::{name_of, parent_of};
+use crate::operation::transfer::place::{join, name_of, parent_of};
 
 /// Makes it, in the place of a file or a link that stands there. `free`: nothing does.
 pub async fn make<S: Sink>(
@@ -36,7 +35,7 @@ pub async fn make<S: Sink>(
         Some(Type::File | Type::Symlink) | None => {}
     }
     let name = name_of(at).ok_or_else(|| Fault::IsDirectory { path: work.shown(at) })?;
-    let part = join(parent_of(at), &part::name(name, &work.job.plan.tag));
+    let part = if there.is_some() { work.part(at, name, &work.job.plan.tag).await } else { Vec::new() };
     let made_at = if there.is_some() { &part[..] } else { at };
     if there.is_some() {
         work.job.parts.borrow_mut().insert(part.clone());
@@ -45,6 +44,7 @@ pub async fn make<S: Sink>(
         work.job.parts.borrow_mut().remove(&part);
         return Err(work.explain(denied, made_at, Act::Make).await.about(&work.shown(made_at), &work.shown(at)));
     }
+    work.give(made_at, None).await?;
     if work.options().preserve {
         let second = |time: i64| u32::try_from(time.max(0)).unwrap_or(u32::MAX);
         let times = Some((second(meta.atime), second(meta.mtime)));

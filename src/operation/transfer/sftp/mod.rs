@@ -49,8 +49,8 @@ use super::{Broken, Job, Line, part};
 use crate::model::copy::Way;
 use crate::model::sink::Sink;
 use crate::operation::transfer::ledger::Touched;
-pub use remote::Remote;
 use remote::{Beginning, Denied};
+pub use remote::{PATH_MOST, Remote};
 use wire::status;
 use work::Work;
 
@@ -84,7 +84,8 @@ pub(super) async fn sweep<S: Sink>(line: Line<'_>, job: &Job<'_, S>) {
         remove(job, remote).await;
     }
     drop(kept);
-    if job.parts.borrow().is_empty() {
+    // What other rights wrote cannot be removed without them, and whoever has them removes it himself.
+    if job.parts.borrow().is_empty() || line.rights.is_some() {
         return;
     }
     let patience = crate::connection::Patience::new(Some(super::SWEEP), None);
@@ -106,5 +107,14 @@ async fn remove<S: Sink>(job: &Job<'_, S>, remote: &Remote) {
             Err(Denied::Fault(_)) => return,
         }
         job.parts.borrow_mut().remove(part);
+    }
+    let stage = job.stage.borrow().clone();
+    if let Some(stage) = stage {
+        match remote.rmdir(&stage).await {
+            Ok(()) => {}
+            Err(denied) if denied.code() == Some(status::NO_SUCH_FILE) => {}
+            Err(_) => return,
+        }
+        job.stage.take();
     }
 }

@@ -20,8 +20,7 @@ use crate::model::outcome::Warning;
 use crate::model::sink::Sink;
 use crate::model::transfer::{Entry, EntryAction};
 use crate::operation::transfer::local::Meta;
-use crate::operation::transfer::place::join;
-use crate::operation::transfer::place::{name_of, parent_of};
+use crate::operation::transfer::place::name_of;
 use crate::operation::transfer::{command, part};
 
 /// A file of which less than this is left is not worth further channels.
@@ -92,13 +91,9 @@ fn final_mode<S: Sink>(work: &Work<'_, '_, S>, meta: Option<Meta>, spot: &Spot) 
 }
 
 /// The part of this tag.
-fn part_of<S: Sink>(work: &Work<'_, '_, S>, spot: &Spot, tag: &str) -> Result<Vec<u8>, Fault> {
+async fn part_of<S: Sink>(work: &Work<'_, '_, S>, spot: &Spot, tag: &str) -> Result<Vec<u8>, Fault> {
     let name = name_of(&spot.path).ok_or_else(|| Fault::IsDirectory { path: work.shown(&spot.path) })?;
-    let name = part::name(name, tag);
-    Ok(match parent_of(&spot.path) {
-        b"." if !spot.path.starts_with(b"./") => name,
-        above => join(above, &name),
-    })
+    Ok(work.part(&spot.path, name, tag).await)
 }
 
 /// Opens what is written. The error comes with the path that it may be about.
@@ -125,9 +120,9 @@ async fn begin<S: Sink>(
         return Ok(Writing { path, is_part: false, handle, resumed: false });
     }
     let told = |fault| (spot.path.clone(), fault);
-    let mut path = part_of(work, spot, &work.job.plan.tag).map_err(told)?;
+    let mut path = part_of(work, spot, &work.job.plan.tag).await.map_err(told)?;
     if let Some(meta) = resumable {
-        let kept = part_of(work, spot, &part::resume_tag(meta.size, meta.mtime)).map_err(told)?;
+        let kept = part_of(work, spot, &part::resume_tag(meta.size, meta.mtime)).await.map_err(told)?;
         match resume::part(work, feed, meta, &kept, &path).await {
             Ok(Part::Continue(handle)) => {
                 work.job.parts.borrow_mut().insert(kept.clone());
@@ -233,12 +228,13 @@ async fn finish<S: Sink>(
     // (section 3.1 of the draft).
     let mut seen = None;
     let mut look = Some(look);
-    if let Some(asked) = look.take_if(|_| (writing.is_part && spot.replaced.is_some()) || narrowed.is_some()) {
+    let replaced = spot.replaced.as_ref().filter(|_| writing.is_part);
+    if (replaced.is_some() || narrowed.is_some() || work.owner.is_asked_for())
+        && let Some(asked) = look.take()
+    {
         let found = asked.await;
         if let Ok(found) = &found {
-            if let Some(replaced) = &spot.replaced {
-                keep_group(work, writing, spot, replaced, found).await?;
-            }
+            settle_owner(work, writing, (replaced, &spot.path), found).await?;
             if let (Some(usual), Some(bits)) = (narrowed, found.bits()) {
                 wish.permissions = Some(bits & usual);
             }
@@ -291,12 +287,32 @@ async fn finish<S: Sink>(
     Ok(hash)
 }
 
+/// Who was asked for, else who owned what is replaced.
+async fn settle_owner<S: Sink>(
+    work: &Work<'_, '_, S>,
+    writing: &Writing,
+    (replaced, target): (Option<&Attributes>, &[u8]),
+    found: &Attributes,
+) -> Result<(), Fault> {
+    let before = replaced.and_then(|replaced| replaced.owner).or(found.owner);
+    let Some(owner) = before.and_then(|before| work.owner.over(before)) else {
+        return match replaced {
+            Some(replaced) => keep_group(work, writing, (replaced, target), found).await,
+            None => Ok(()),
+        };
+    };
+    let wish = Attributes { owner: Some(owner), ..Attributes::default() };
+    match work.remote.fsetstat(&writing.handle, &wish).await {
+        Ok(()) => Ok(()),
+        Err(denied) => Err(work.explain(denied, &writing.path, Act::Set).await),
+    }
+}
+
 /// A replaced file keeps its group, and its owner where this account may give files away.
 async fn keep_group<S: Sink>(
     work: &Work<'_, '_, S>,
     writing: &Writing,
-    spot: &Spot,
-    replaced: &Attributes,
+    (replaced, target): (&Attributes, &[u8]),
     found: &Attributes,
 ) -> Result<(), Fault> {
     let (Some(before), Some(now)) = (replaced.owner, found.owner) else { return Ok(()) };
@@ -316,7 +332,7 @@ async fn keep_group<S: Sink>(
         }
     }
     if before.1 != now.1 {
-        let message = format!("the group of {} could not be kept", work.shown(&spot.path));
+        let message = format!("the group of {} could not be kept", work.shown(target));
         work.job.landing.borrow_mut().warnings.push(Warning::new("group_not_kept", message));
     }
     Ok(())

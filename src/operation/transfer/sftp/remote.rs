@@ -79,6 +79,8 @@ pub struct Space {
     pub free_files: u64,
     /// It is mounted read-only.
     pub read_only: bool,
+    /// Its number, by which it is told from others.
+    pub id: u64,
 }
 
 /// A server that was asked to begin.
@@ -91,6 +93,12 @@ impl Beginning {
     /// On this channel. `home` is asked for in the same flight.
     pub async fn on(channel: (ChannelReader, ChannelWriter)) -> Self {
         let (client, opening) = Client::begin(channel).await;
+        Self { client, opening }
+    }
+
+    /// With a server that runs on this channel already.
+    pub fn with(channel: (ChannelReader, ChannelWriter)) -> Self {
+        let (client, opening) = Client::with(channel);
         Self { client, opening }
     }
 
@@ -265,6 +273,11 @@ impl Remote {
         self.done(Packet::about(kind::REMOVE, path))
     }
 
+    /// Removes an empty directory.
+    pub fn rmdir(&self, path: &[u8]) -> impl Future<Output = Answer<()>> + use<> {
+        self.done(Packet::about(kind::RMDIR, path))
+    }
+
     /// Makes a directory.
     pub fn mkdir(&self, path: &[u8], mode: Option<u32>) -> impl Future<Output = Answer<()>> + use<> {
         let attributes = Attributes { permissions: mode, ..Attributes::default() };
@@ -327,12 +340,13 @@ impl Remote {
         for number in &mut numbers {
             *number = fields.u64().ok()?;
         }
-        let [_, unit, _, _, blocks, files, _, free_files, _, flags] = numbers;
+        let [_, unit, _, _, blocks, files, _, free_files, id, flags] = numbers;
         Some(Space {
             free: unit.saturating_mul(blocks),
             // A file system without a table of files says 0 of 0.
             free_files: if files == 0 { u64::MAX } else { free_files },
             read_only: flags & 1 != 0,
+            id,
         })
     }
 }

@@ -27,6 +27,7 @@ pub mod kind {
     pub const READDIR: u8 = 12;
     pub const REMOVE: u8 = 13;
     pub const MKDIR: u8 = 14;
+    pub const RMDIR: u8 = 15;
     pub const REALPATH: u8 = 16;
     pub const STAT: u8 = 17;
     pub const RENAME: u8 = 18;

@@ -1,21 +1,26 @@
 //! What all of one copy shares.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::attributes::Attributes;
 use super::faults::{self, Act, explain};
 use super::remote::{Beginning, Denied, Remote};
 use super::wire::status;
 use crate::connection::Patience;
 use crate::errors::Fault;
 use crate::model::copy::{CopyOptions, RemotePath};
+use crate::model::outcome::Phase;
 use crate::model::sink::Sink;
 use crate::model::transfer::{Entry, EntryAction};
+use crate::operation::transfer::elevated::{self, Served};
 use crate::operation::transfer::ledger::Touched;
-use crate::operation::transfer::place::join;
+use crate::operation::transfer::part;
+use crate::operation::transfer::place::{join, parent_of};
 use crate::operation::transfer::{Broken, Job, Line};
 
 /// What may be on its way at any time, in bytes, over all files and channels.
@@ -26,6 +31,8 @@ const STRIPES: usize = 4;
 const STRIPES_WORTH: Duration = Duration::from_millis(4);
 /// How long further channels are waited for.
 const STRIPE_PATIENCE: Duration = Duration::from_secs(5);
+/// How long a server with other rights may take for its first answer, once it was begun.
+const SERVER_PATIENCE: Duration = Duration::from_secs(15);
 /// Progress is told so often.
 const TELL_EVERY: Duration = Duration::from_millis(100);
 
@@ -45,10 +52,35 @@ pub struct Work<'a, 'j, S> {
     pub account: Cell<Option<u32>>,
     /// Whether the server takes what a link says before where it is, once that is known.
     pub text_first: tokio::sync::OnceCell<bool>,
+    /// Who is to own what is made there.
+    pub owner: Owner,
+    /// Directories that were looked at, and whether what is staged can be renamed into them.
+    near: RefCell<HashMap<Vec<u8>, bool>>,
+    /// How many files were staged.
+    staged: Cell<u32>,
     line: Line<'a>,
     stripes: tokio::sync::OnceCell<Vec<Rc<Remote>>>,
     moved: Cell<u64>,
     told: Cell<Option<Instant>>,
+}
+
+/// `--owner` and `--group`, by their numbers there.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Owner {
+    user: Option<u32>,
+    group: Option<u32>,
+}
+
+impl Owner {
+    /// Whether one was asked for.
+    pub fn is_asked_for(self) -> bool {
+        self.user.is_some() || self.group.is_some()
+    }
+
+    /// Where one was asked for: who, with what it has now for the other part.
+    pub fn over(self, now: (u32, u32)) -> Option<(u32, u32)> {
+        self.is_asked_for().then(|| (self.user.unwrap_or(now.0), self.group.unwrap_or(now.1)))
+    }
 }
 
 /// What became of a file.
@@ -63,15 +95,42 @@ pub enum Outcome {
 impl<'a, 'j, S: Sink> Work<'a, 'j, S> {
     /// Begins to speak SFTP.
     pub async fn begin(line: Line<'a>, job: &'a Job<'j, S>) -> Result<Self, Broken> {
-        let channel = line.session.open_channel(line.patience, line.address).await?;
-        let ready = async { Beginning::on(channel).await.ready(ON_ITS_WAY).await };
-        let (remote, home) = line.patience.within(line.address, crate::model::outcome::Phase::Channel, ready).await??;
+        let (beginning, owner, patience) = match line.rights {
+            None => {
+                let channel = line.session.open_channel(line.patience, line.address).await?;
+                (Beginning::on(channel).await, Owner::default(), *line.patience)
+            }
+            Some(rights) => {
+                let Served { channel, owner, group } = elevated::serve(line, job, rights).await?;
+                let owner = Owner { user: owner, group };
+                (Beginning::with(channel), owner, Patience::new(Some(SERVER_PATIENCE), None))
+            }
+        };
+        let ready = beginning.ready(ON_ITS_WAY);
+        let (remote, home) = patience.within(line.address, Phase::Channel, ready).await??;
         let remote = Rc::new(remote);
         *job.remote.borrow_mut() = Some(Rc::clone(&remote));
+        let near = RefCell::default();
         let (stripes, told) = (tokio::sync::OnceCell::new(), Cell::new(None));
         let (total, no_hasher, moved) = (Cell::new(None), Cell::new(false), Cell::new(0));
         let (account, text_first) = (Cell::new(None), tokio::sync::OnceCell::new());
-        Ok(Self { job, remote, home, total, no_hasher, account, text_first, line, stripes, moved, told })
+        let staged = Cell::new(0);
+        Ok(Self {
+            job,
+            remote,
+            home,
+            total,
+            no_hasher,
+            account,
+            text_first,
+            owner,
+            near,
+            staged,
+            line,
+            stripes,
+            moved,
+            told,
+        })
     }
 
     /// How to copy.
@@ -140,8 +199,62 @@ impl<'a, 'j, S: Sink> Work<'a, 'j, S> {
         String::from_utf8_lossy(&whole).into_owned()
     }
 
+    /// The path of a temporary file for this name in this place: beside it, or in the staging directory, where that is on the same
+    /// file system.
+    pub async fn part(&self, path: &[u8], name: &[u8], tag: &str) -> Vec<u8> {
+        let above = parent_of(path);
+        let stage = self.job.stage.borrow().clone();
+        if let Some(stage) = stage
+            && self.is_near(&stage, above).await
+        {
+            let count = self.staged.get();
+            self.staged.set(count.wrapping_add(1));
+            return join(&stage, &part::name(name, &format!("{count:08x}")));
+        }
+        let name = part::name(name, tag);
+        match above {
+            b"." if !path.starts_with(b"./") => name,
+            above => join(above, &name),
+        }
+    }
+
+    async fn is_near(&self, stage: &[u8], directory: &[u8]) -> bool {
+        if let Some(known) = self.near.borrow().get(directory) {
+            return *known;
+        }
+        // A server that cannot tell is believed to have one: else renaming fails, and that is told.
+        let (one, other) = tokio::join!(self.remote.space(stage), self.remote.space(directory));
+        let near = one.zip(other).is_none_or(|(one, other)| one.id == other.id);
+        self.near.borrow_mut().insert(directory.to_vec(), near);
+        near
+    }
+
+    /// Gives what was made at this path to whom it was asked for.
+    pub async fn give(&self, path: &[u8], now: Option<(u32, u32)>) -> Result<(), Fault> {
+        if !self.owner.is_asked_for() {
+            return Ok(());
+        }
+        let now = match now {
+            Some(now) => Some(now),
+            None => self.remote.lstat(path).await.ok().and_then(|found| found.owner),
+        };
+        let wish = Attributes { owner: now.and_then(|now| self.owner.over(now)), ..Attributes::default() };
+        let given = match self.remote.lsetstat(path, &wish) {
+            Some(given) => given.await,
+            None => self.remote.setstat(path, &wish).await,
+        };
+        match given {
+            Ok(()) => Ok(()),
+            Err(denied) => Err(self.explain(denied, path, Act::Set).await),
+        }
+    }
+
     /// Further channels for a large upload, where they are worth it and are to be had.
     pub async fn stripes(&self) -> &[Rc<Remote>] {
+        // Sudo would be asked once more for each.
+        if self.line.rights.is_some() {
+            return &[];
+        }
         if self.remote.client().round_trip().is_none_or(|took| took < STRIPES_WORTH) {
             return &[];
         }
