@@ -52,6 +52,8 @@ pub(super) struct Trip<'a, S> {
     pub(super) signals: &'a mut mpsc::Receiver<Caught>,
     pub(super) finished: Finished,
     pub(super) deadline: Option<(Instant, Duration)>,
+    /// The options of `ops` by which an operation of another user is found, for hints.
+    pub(super) rights: Vec<String>,
 }
 
 /// What is the same for every attempt to connect.
@@ -81,7 +83,7 @@ impl<'a, S: Sink> Trip<'a, S> {
         let mut finished = Finished::not_started(effect);
         destination.clone_into(&mut finished.target.destination);
         let deadline = deadline.and_then(|span| Some((begun.checked_add(span)?, span)));
-        Self { sink, signals, finished, deadline }
+        Self { sink, signals, finished, deadline, rights: Vec::new() }
     }
 
     /// Whom to call.
@@ -168,7 +170,9 @@ impl<'a, S: Sink> Trip<'a, S> {
             let error = SshCliError::new(fault, finished.started, finished.effect, finished.operation.is_some());
             match &finished.operation {
                 Some(operation) => {
-                    let words = [&finished.target.destination, operation.key.as_str()].map(OsString::from);
+                    let names = [&*finished.target.destination, operation.key.as_str()];
+                    let words: Vec<OsString> =
+                        self.rights.iter().map(String::as_str).chain(names).map(OsString::from).collect();
                     let words = shell::join(&words).unwrap_or_default();
                     error.of_operation(String::from_utf8_lossy(&words).into_owned())
                 }

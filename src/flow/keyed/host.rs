@@ -54,7 +54,8 @@ fn receipt(state: &State, fingerprint: &Fingerprint, open: Option<&Open>, silent
         Life::Fenced => Receipt::FencedByResolve,
         Life::Running => Receipt::Running,
         Life::Orphan => Receipt::Orphan,
-        Life::Done if state.end.is_some_and(|end| end.flags.lost) => Receipt::StatusLost,
+        // A person's word stands for a status that was lost.
+        Life::Done if state.end.is_some_and(|end| end.flags.lost) && state.settled.is_none() => Receipt::StatusLost,
         Life::Done => Receipt::Done { ours: state.gate.as_ref().is_some_and(|(attempt, _)| is_ours(attempt, open)) },
         Life::Dead => Receipt::Dead,
         Life::Foreign if silent => Receipt::ForeignSilent { stale: is_stale(open, now) },
@@ -122,6 +123,10 @@ mod tests {
             (fenced(Fence::Broken), Receipt::FencedByResolve),
             (State { end: end(false), ..state(Life::Done) }, Receipt::Done { ours: false }),
             (State { end: end(true), ..state(Life::Done) }, Receipt::StatusLost),
+            (
+                State { end: end(true), settled: Some(Settled::Done(0)), ..state(Life::Done) },
+                Receipt::Done { ours: false },
+            ),
             (State { settled: Some(Settled::NotDone), ..state(Life::Dead) }, Receipt::SettledNotDone),
             (State { gate: Some(("a1".into(), "00".into())), ..state(Life::Running) }, Receipt::OtherRequest),
         ];

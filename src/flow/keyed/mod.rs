@@ -38,7 +38,7 @@ use crate::journal::{Answer, Call, Journal, Look, Step};
 use crate::model::moment::Moment;
 use crate::model::operation::{Generation, OperationFacts, OperationState};
 use crate::model::outcome::{Outcome, Started};
-use crate::model::request::{ExecRequest, KeyedOptions};
+use crate::model::request::{ExecRequest, KeyedOptions, Method};
 use crate::model::sink::Sink;
 use crate::model::timing::Millis;
 use crate::operation::elevate::Elevated;
@@ -58,7 +58,12 @@ pub(super) async fn keyed<S: Sink>(
     sink: &mut S,
     signals: &mut mpsc::Receiver<Caught>,
 ) -> Ended {
-    let trip = Trip::new(&request.destination, (begun, request.connection.deadline), request.run.effect, sink, signals);
+    let mut trip =
+        Trip::new(&request.destination, (begun, request.connection.deadline), request.run.effect, sink, signals);
+    if let Some(elevation) = &request.run.elevation {
+        let by = if elevation.method == Method::Su { &["--su", "--as"][..] } else { &["--as"] };
+        trip.rights = by.iter().copied().chain([&*elevation.user]).map(str::to_owned).collect();
+    }
     let mut keyed = Keyed { request, options, trip, wait: None, passed: Passed::default() };
     let fault = match state_dir {
         Some(state_dir) => keyed.go(state_dir).await.err(),

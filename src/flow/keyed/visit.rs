@@ -23,7 +23,7 @@ use crate::model::sink::Sink;
 use crate::operation::durable::program::Prologue;
 use crate::operation::durable::request::Request;
 use crate::operation::durable::talk::{Over, Said, Talk};
-use crate::operation::durable::wire::{Event, NoRoot, State};
+use crate::operation::durable::wire::{End, Event, Flags, NoRoot, Settled, State};
 
 /// A table that goes round and round on what a host says is not followed for ever.
 const DECISIONS_AT_MOST: usize = 16;
@@ -39,6 +39,8 @@ pub(super) struct Visit<'v, 'a, 'c, S> {
     pub(super) host: Option<HostIdentity>,
     /// Whose attempt has the gate of the generation in question.
     pub(super) holder: Option<String>,
+    /// The status that a person gave it, where nobody saw one.
+    word: Option<u8>,
     /// The output of the generation in question, as far as it is here.
     pub(super) spool: Option<Spool>,
     /// What the host said that explains a refusal.
@@ -81,6 +83,7 @@ pub(super) async fn visit<'c, S: Sink>(
         host_key,
         host: None,
         holder: None,
+        word: None,
         spool: None,
         problem: String::new(),
         before,
@@ -165,6 +168,10 @@ impl<'c, S: Sink> Visit<'_, '_, 'c, S> {
 
     fn sees(&mut self, state: &State, look: &Look<'_>, silent: bool) -> Remote {
         self.holder = state.gate.as_ref().map(|(attempt, _)| attempt.clone());
+        self.word = match state.settled {
+            Some(Settled::Done(status)) => Some(status),
+            Some(Settled::NotDone) | None => None,
+        };
         remote(state, &self.call.fingerprint, look.open(), silent, Moment::now())
     }
 
@@ -204,8 +211,12 @@ impl<'c, S: Sink> Visit<'_, '_, 'c, S> {
         let followed = follow(&mut self.talk, &mut spool, &mut self.keyed.passed, sink, signals, until).await;
         self.spool = Some(spool);
         match followed {
-            Followed::Ended(end) if end.status.is_none() => {
+            Followed::Ended(end) if end.status.is_none() && self.word.is_none() => {
                 Ok(Next::Look(Remote::Seen { generation, receipt: Receipt::StatusLost }))
+            }
+            Followed::Ended(End { status: None, out, err, flags }) => {
+                let end = End { status: self.word, out, err, flags: Flags { lost: false, operator: true, ..flags } };
+                self.complete(generation, &end).await.map(|()| Next::Done(Visited::Told))
             }
             Followed::Ended(end) => self.complete(generation, &end).await.map(|()| Next::Done(Visited::Told)),
             Followed::Stands(state) => {
