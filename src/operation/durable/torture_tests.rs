@@ -435,5 +435,7 @@ fn a_client_in_silence_is_given_up() {
         pause(Duration::from_millis(20));
     }
     assert!(began.elapsed() > Duration::from_secs(60) / times, "{:?}", began.elapsed());
+    // Whoever asks now is as patient as ever.
+    host.path = std::env::var_os("PATH").unwrap();
     assert_eq!(host.attach(&job.key, 1).out(), "ended\n");
 }
