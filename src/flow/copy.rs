@@ -4,7 +4,8 @@ use rand::RngExt as _;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::prepare::{self, own_stdin};
+use super::means::Means;
+use super::prepare::own_stdin;
 use super::trip::{Call, Ended, Trip, nonce, retry_config, unless_signalled};
 use crate::connection::{Progress, connect};
 use crate::errors::{Caught, Fault, SshCliError};
@@ -44,11 +45,8 @@ async fn go<S: Sink>(request: &CopyRequest, trip: &mut Trip<'_, S>) -> Result<Co
     let target = trip.resolve(&request.destination, &request.connection).await?;
     let call = trip.call(target, SecretStore::new()).await?;
     let elevation = request.options.sudo.as_ref().map(|sudo| &sudo.elevation);
-    let elevated = match elevation {
-        Some(elevation) => Some(trip.local(prepare::elevated(elevation, &call.secrets, "")).await?),
-        None => None,
-    };
-    let asked = elevation.map(|elevation| prepare::asked(elevation, &call.target.user));
+    let means = Means::read(elevation, &call.target.user, &call.secrets, "");
+    let Means { elevated, asked } = trip.local(means).await?;
     let retry = retry_config(request.retry);
     loop {
         let attempt = trip.begin_attempt();

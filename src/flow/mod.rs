@@ -5,6 +5,7 @@ mod check;
 mod copy;
 mod exec;
 mod keyed;
+mod means;
 mod ops;
 mod phases;
 mod prepare;

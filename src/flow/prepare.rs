@@ -9,14 +9,14 @@ use std::path::Path;
 
 use bytes::Bytes;
 
+use super::means::Means;
 use super::trip::blocking;
 use crate::constants::SCRIPT_MAX_BYTES;
 use crate::errors::Fault;
 use crate::model::outcome::Warning;
-use crate::model::request::{Elevation, Method, RemoteCommand, RunOptions, ScriptSource, StdinMode};
+use crate::model::request::{Method, RemoteCommand, RunOptions, ScriptSource, StdinMode};
 use crate::operation::elevate::Elevated;
 use crate::operation::elevate::line::Line;
-use crate::operation::elevate::refusal::Asked;
 use crate::operation::exec::verdict::Terms;
 use crate::operation::exec::{Input, Plan, Terminal, start};
 use crate::secret::Secret;
@@ -128,16 +128,13 @@ pub(super) async fn prepare(
     let input = blocking(move || open_input(&stdin)).await?;
     let env = target.send_env.clone();
     let shell_options = shell_options(run);
+    let Means { elevated, asked } = Means::read(run.elevation.as_ref(), &target.user, secrets, stop_nonce).await?;
     let terms = Terms {
         no_exit_status: run.no_exit_status,
         cwd: run.cwd.as_deref().map(|cwd| cwd.to_string_lossy().into_owned()).unwrap_or_default(),
         user: target.user.clone(),
         shell_options,
-        elevation: run.elevation.as_ref().map(|elevation| asked(elevation, &target.user)),
-    };
-    let elevated = match &run.elevation {
-        Some(elevation) => Some(elevated(elevation, secrets, stop_nonce).await?),
-        None => None,
+        elevation: asked,
     };
     if let Some(elevated) = elevated.as_ref().filter(|elevated| elevated.direct) {
         let line = Line { elevated, nonce, login: false };
@@ -214,40 +211,6 @@ fn whole(prepared: Prepared) -> Result<Prepared, Fault> {
         return Err(Fault::Usage { message });
     }
     Ok(prepared)
-}
-
-/// What the judgement of a refusal needs to know. `login`: the account that asks.
-pub(super) fn asked(elevation: &Elevation, login: &str) -> Asked {
-    Asked {
-        method: elevation.method,
-        user: elevation.user.clone(),
-        login: login.to_owned(),
-        given: elevation.password.is_some(),
-        direct: elevation.direct,
-    }
-}
-
-/// Reads the password; nobody is asked for one again.
-pub(super) async fn elevated(
-    elevation: &Elevation,
-    secrets: &SecretStore,
-    stop_nonce: &str,
-) -> Result<Elevated, Fault> {
-    let (what, prompt) = match elevation.method {
-        Method::Sudo => ("--sudo-password", "password for sudo"),
-        Method::Su => ("--su-password", "password for su"),
-    };
-    let password = match &elevation.password {
-        Some(source) => Some(secrets.get(source, Ask { what, prompt, shape: Shape::Line }).await?),
-        None => None,
-    };
-    Ok(Elevated {
-        method: elevation.method,
-        user: elevation.user.clone(),
-        password,
-        direct: elevation.direct,
-        stop_nonce: stop_nonce.to_owned(),
-    })
 }
 
 /// A program and its arguments, for nobody reads them as text.

@@ -15,7 +15,7 @@ use crate::model::outcome::{Finished, Warning};
 use crate::model::request::{ConnectionOptions, RetryOptions};
 use crate::model::sink::Sink;
 use crate::model::timing::Millis;
-use crate::retry::RetryConfig;
+use crate::retry::{RetryConfig, wait_for_retry};
 use crate::shell;
 use crate::target::secrets::SecretStore;
 use crate::target::{Target, resolve};
@@ -117,6 +117,18 @@ impl<'a, S: Sink> Trip<'a, S> {
         self.finished.attempts += 1;
         self.sink.attempt(self.finished.attempts);
         self.finished.attempts
+    }
+
+    /// Waits before a further look at a keyed operation, where the caller and the time allow one. The error is what is told else.
+    pub(super) async fn looks_again(&mut self, fault: Fault, attempt: u32, options: RetryOptions) -> Result<(), Fault> {
+        let retry = retry_config(options);
+        let error = SshCliError::new(fault.clone(), self.finished.started, self.finished.effect, true);
+        let wait = wait_for_retry(retry, attempt, options.wait);
+        let has_time = self.deadline.is_none_or(|(at, _)| Instant::now() + wait < at);
+        if !(retry.may_retry(attempt) && error.is_retryable() && has_time) {
+            return Err(fault);
+        }
+        self.pause(wait).await
     }
 
     /// Waits before a further attempt.

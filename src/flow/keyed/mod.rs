@@ -29,10 +29,11 @@ use tokio::time::Instant;
 
 use self::follow::Passed;
 use self::material::{Draft, Material};
+use super::means::Means;
 use super::prepare;
-use super::trip::{Call as Reach, Ended, Trip, nonce, reach, retry_config, unless_signalled};
+use super::trip::{Call as Reach, Ended, Trip, nonce, reach, unless_signalled};
 use crate::connection::Progress;
-use crate::errors::{Caught, Fault, SshCliError};
+use crate::errors::{Caught, Fault};
 use crate::journal::decide::{Decision, Remote, Wait};
 use crate::journal::{Answer, Call, Journal, Look, Step};
 use crate::model::moment::Moment;
@@ -43,7 +44,6 @@ use crate::model::sink::Sink;
 use crate::model::timing::Millis;
 use crate::operation::elevate::Elevated;
 use crate::operation::elevate::refusal::Asked;
-use crate::retry::wait_for_retry;
 use crate::target::secrets::SecretStore;
 
 /// How many of the operations that have expired are taken out of the journal by one invocation.
@@ -131,7 +131,6 @@ impl<S: Sink> Keyed<'_, S> {
         }
         collect(&mut journal, state_dir);
         let ready = self.ready(state_dir, target, draft).await?;
-        let retry = retry_config(self.request.retry);
         loop {
             let attempt = self.trip.begin_attempt();
             self.passed = self.passed.again(self.trip.sink.is_spent());
@@ -141,14 +140,7 @@ impl<S: Sink> Keyed<'_, S> {
                 Ok(Visited::Overtaken) => continue,
                 Err(fault) => fault,
             };
-            let finished = &self.trip.finished;
-            let error = SshCliError::new(fault.clone(), finished.started, finished.effect, true);
-            let wait = wait_for_retry(retry, attempt, self.request.retry.wait);
-            let has_time = ready.reach.deadline.is_none_or(|(at, _)| Instant::now() + wait < at);
-            if !(retry.may_retry(attempt) && error.is_retryable() && has_time) {
-                return Err(fault);
-            }
-            self.trip.pause(wait).await?;
+            self.trip.looks_again(fault, attempt, self.request.retry).await?;
         }
     }
 
@@ -225,13 +217,9 @@ impl<S: Sink> Keyed<'_, S> {
         draft: Draft<'_>,
     ) -> Result<Ready<'r>, Fault> {
         let secrets = SecretStore::new();
-        let elevation = self.request.run.elevation.as_ref();
         let stop_nonce = nonce();
-        let elevated = match elevation {
-            Some(elevation) => Some(self.trip.local(prepare::elevated(elevation, &secrets, &stop_nonce)).await?),
-            None => None,
-        };
-        let asked = elevation.map(|elevation| prepare::asked(elevation, &target.user));
+        let means = Means::read(self.request.run.elevation.as_ref(), &target.user, &secrets, &stop_nonce);
+        let Means { elevated, asked } = self.trip.local(means).await?;
         let material = self.trip.local(draft.finish(&self.options.key, &secrets)).await?;
         let reach = self.trip.call(target, secrets).await?;
         Ok(Ready { state_dir, reach, material, elevated, asked })

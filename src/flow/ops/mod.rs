@@ -27,10 +27,10 @@ use tokio::time::Instant;
 use self::record::Record;
 use self::scene::Scene;
 use super::keyed::account;
-use super::prepare;
-use super::trip::{Call as Reach, Channel, Ended, Trip, nonce, reach, retry_config, unless_signalled};
+use super::means::Means;
+use super::trip::{Call as Reach, Channel, Ended, Trip, nonce, reach, unless_signalled};
 use crate::connection::{Progress, Session};
-use crate::errors::{Caught, Fault, SshCliError, clean};
+use crate::errors::{Caught, Fault, clean};
 use crate::journal::Resolution;
 use crate::model::operation::OperationListing;
 use crate::model::ops::{OpsCall, OpsRequest, Verdict};
@@ -39,7 +39,6 @@ use crate::model::sink::Sink;
 use crate::model::timing::Millis;
 use crate::operation::elevate::Elevated;
 use crate::operation::elevate::refusal::Asked;
-use crate::retry::wait_for_retry;
 use crate::target::Target;
 use crate::target::secrets::SecretStore;
 
@@ -158,31 +157,19 @@ impl<S: Sink> Errand<'_, S> {
     /// Reaches the host, as often as the caller allows.
     async fn visit(&mut self, target: Target, record: &mut Record) -> Result<(), Fault> {
         let ready = self.ready(target).await?;
-        let retry = retry_config(self.call.retry);
         loop {
             let attempt = self.trip.begin_attempt();
             let Err(fault) = self.attempt(&ready, record).await else { return Ok(()) };
-            let finished = &self.trip.finished;
-            let error = SshCliError::new(fault.clone(), finished.started, finished.effect, true);
-            let wait = wait_for_retry(retry, attempt, self.call.retry.wait);
-            let has_time = ready.reach.deadline.is_none_or(|(at, _)| Instant::now() + wait < at);
-            if !(retry.may_retry(attempt) && error.is_retryable() && has_time) {
-                return Err(fault);
-            }
-            self.trip.pause(wait).await?;
+            self.trip.looks_again(fault, attempt, self.call.retry).await?;
         }
     }
 
     /// The local part: secrets and keys are read before anybody is called.
     async fn ready(&mut self, target: Target) -> Result<Ready, Fault> {
         let secrets = SecretStore::new();
-        let elevation = self.call.elevation.as_ref();
         let stop_nonce = nonce();
-        let elevated = match elevation {
-            Some(elevation) => Some(self.trip.local(prepare::elevated(elevation, &secrets, &stop_nonce)).await?),
-            None => None,
-        };
-        let asked = elevation.map(|elevation| prepare::asked(elevation, &target.user));
+        let means = Means::read(self.call.elevation.as_ref(), &target.user, &secrets, &stop_nonce);
+        let Means { elevated, asked } = self.trip.local(means).await?;
         let reach = self.trip.call(target, secrets).await?;
         Ok(Ready { reach, elevated, asked })
     }
