@@ -282,6 +282,8 @@ pub(super) fn admit(standing: &Standing, record: &Record) -> Admission {
     match (standing, record) {
         (Standing::Damaged { .. }, _) => Damaged,
         (Standing::None, Record::Intent(_)) if generation == Generation::FIRST => Append,
+        // Another process was told that the key belongs to another request, and has forgotten what was meant.
+        (Standing::None, Record::Dispatched(_)) => Overtaken,
         (Standing::None, _) | (Standing::Open(_), Record::Acked(_)) => Impossible,
         (Standing::Open(open), Record::Intent(intent)) => match generation.cmp(&open.generation) {
             _ if intent.fingerprint != open.fingerprint => Overtaken,

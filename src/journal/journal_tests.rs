@@ -420,6 +420,21 @@ fn an_attempt_that_the_host_turned_away_may_not_have_started_anything() {
 }
 
 #[test]
+fn what_was_meant_and_never_sent_can_be_forgotten() {
+    let (_state, mut journal) = new();
+    let (meant, sent) = (call("meant", "make", Effect::Write), call("sent", "make", Effect::Write));
+    let committed = taken(permit(&mut journal, &meant).commit_intent(&mut journal));
+    dispatched(&mut journal, &sent, "a1");
+    assert_eq!((journal.forget(&meant).unwrap(), journal.forget(&sent).unwrap()), (true, false));
+    // Another process that was about to send it has to ask anew.
+    let Step::Overtaken(Answer::Permit(_)) =
+        committed.dispatch(&mut journal, "a2".parse().unwrap(), host("b")).unwrap()
+    else {
+        panic!("what is forgotten cannot be sent")
+    };
+}
+
+#[test]
 fn the_files_of_what_expired_are_named() {
     let (_state, mut journal) = new();
     let stream = |name: &str| StreamDigest { spool: Some(name.to_owned()), ..StreamDigest::default() };

@@ -223,6 +223,29 @@ impl Journal {
         Ok(self.sound()?.commit(emitted, at)?)
     }
 
+    /// Forgets a call that was meant, and of which nothing was ever sent: its key belongs to another request there. False: more than
+    /// that is recorded.
+    pub fn forget(&mut self, call: &Call) -> Result<bool, Fault> {
+        let forgotten = self.sound()?.write(|transaction| {
+            let log = store::load(transaction, &call.operation)?;
+            let is_idle = match Standing::read(&log.events) {
+                Standing::Open(open) => {
+                    open.generation == Generation::FIRST
+                        && open.fingerprint == call.fingerprint
+                        && open.dispatches.is_empty()
+                        && open.gate.is_none()
+                        && open.needs.is_none()
+                }
+                _ => false,
+            };
+            if is_idle {
+                store::remove(transaction, &call.operation)?;
+            }
+            Ok(is_idle)
+        })?;
+        Ok(forgotten)
+    }
+
     /// The host was told that the outcome of this generation is kept here.
     pub fn acknowledge(&mut self, operation: &OperationId, generation: Generation) -> Result<Commit, Fault> {
         let record = Record::Acked(Acked { generation });

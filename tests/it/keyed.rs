@@ -91,9 +91,12 @@ fn another_request_under_the_same_key_changes_nothing_here_or_there() {
         assert_eq!(run.failed(65, "op_key_mismatch")["started"], "no", "{run}");
         assert_eq!(operation.registers(), before.1, "{run}");
     }
-    let run = operation.cli_from("elsewhere").run();
-    operation.ran_once(&run, "from elsewhere");
-    assert!(run.json()["operation"]["origin"]["deduplicated"].is_object(), "{run}");
+    // Nothing of the wrong request is remembered there, either.
+    for state in ["elsewhere", "b"] {
+        let run = operation.cli_from(state).run();
+        operation.ran_once(&run, state);
+        assert!(run.json()["operation"]["origin"]["deduplicated"].is_object(), "{run}");
+    }
 }
 
 fn quoted(operation: &Operation<'_>) -> String {

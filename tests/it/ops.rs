@@ -386,7 +386,9 @@ fn nothing_is_done_to_the_operation_of_another_request() {
     place.start(ONCE);
     let other = Scratch::new();
     let line = |line: &str| place.sshd.cli(&place.spelled(line)).env("SSH_CLI_STATE_DIR", other.path()).run();
-    line("exec --op KEY DEST 'something else'").failed(65, "op_key_mismatch");
+    // It is meant here, and could not be sent: whose key it is shows only now.
+    let meant = line("exec --op KEY -o PubkeyAuthentication=no DEST 'something else'");
+    assert_eq!(meant.json().exit(), 77, "{meant}");
     line("ops cancel DEST KEY").failed(65, "op_key_mismatch");
     line("ops resolve --verdict not-done DEST KEY").failed(65, "op_key_mismatch");
     assert!(place.sleeps());

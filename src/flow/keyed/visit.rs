@@ -287,6 +287,11 @@ impl<'c, S: Sink> Visit<'_, '_, 'c, S> {
             Why::Reconcile(_) => OperationState::NeedsReconciliation,
         };
         self.keyed.tell(|facts| facts.state = state);
+        if why == Why::KeyMismatch
+            && let Err(fault) = self.journal.forget(self.call)
+        {
+            log::info!("what was meant stays recorded: {fault}");
+        }
         if let Why::Reconcile(reason) = why {
             self.keyed.tell(|facts| facts.evidence = Some(evidence.clone()));
             if reason == Reason::ExitStatusLost && !self.keyed.passed.is_any() {
