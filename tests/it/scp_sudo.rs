@@ -98,6 +98,8 @@ fn a_new_file_is_roots_with_the_mode_of_its_source() {
         assert_eq!(transfer["root"], there.to_str().unwrap(), "{run}");
         assert_eq!((fs::read_to_string(&there).unwrap().as_str(), owned(&there)), ("new\n", (0, 0, 0o640)), "{run}");
         assert_eq!(yard.names(), ["app.conf"], "{run}");
+        let entries = transfer["entries"].as_array().unwrap();
+        assert!(entries.iter().all(|entry| entry["action"] != "left"), "{run}");
         run.never_shows(yard.host.sshd.account.password());
         // Without the rights the account cannot.
         yard.put("", "app.conf", "").failed(77, "remote_permission");
@@ -254,7 +256,7 @@ fn what_the_target_does_not_permit_is_said_and_stays() {
     yard.put("--sudo", "f", "pipe").failed(73, "not_regular");
     fs::create_dir_all(yard.there.join("dir/f")).unwrap();
     yard.put("--sudo", "f", "dir").failed(73, "is_directory");
-    yard.put("--sudo", "f", "f/").failed(73, "parent_missing");
+    yard.put("--sudo", "f", "f/").failed(73, "not_a_directory");
     // As somebody who may not either.
     let run = yard.put("--sudo --as daemon", "f", "f");
     let said = run.failed(77, "remote_permission");

@@ -74,7 +74,7 @@ pub(super) async fn sweep<S: Sink>(line: Line<'_>, job: &Job<'_, S>) {
     for path in kept {
         job.ledger.borrow_mut().left(&path, part::RESUMABLE);
     }
-    if job.parts.borrow().is_empty() {
+    if job.parts.borrow().is_empty() && job.stage.borrow().is_none() {
         return;
     }
     // The channel of the copy first: there may be no other (`MaxSessions 1`), and it is open.
