@@ -12,7 +12,7 @@ use crate::connection::{Keyring, Patience, Progress, Session, connect};
 use crate::effect::Effect;
 use crate::errors::{Caught, Fault, Limit, SshCliError};
 use crate::model::outcome::{Finished, Warning};
-use crate::model::request::{ConnectionOptions, RetryOptions};
+use crate::model::request::{ConnectionOptions, Elevation, Method, RetryOptions};
 use crate::model::sink::Sink;
 use crate::model::timing::Millis;
 use crate::retry::{RetryConfig, wait_for_retry};
@@ -84,6 +84,16 @@ impl<'a, S: Sink> Trip<'a, S> {
         destination.clone_into(&mut finished.target.destination);
         let deadline = deadline.and_then(|span| Some((begun.checked_add(span)?, span)));
         Self { sink, signals, finished, deadline, rights: Vec::new() }
+    }
+
+    /// With these rights an operation is found, and a hint has to say so.
+    pub(super) fn name_rights(&mut self, elevation: Option<&Elevation>) {
+        let Some(elevation) = elevation else { return };
+        let by = match elevation.method {
+            Method::Sudo => &["--as"][..],
+            Method::Su => &["--su", "--as"],
+        };
+        self.rights = by.iter().copied().chain([&*elevation.user]).map(str::to_owned).collect();
     }
 
     /// Whom to call.

@@ -39,7 +39,7 @@ use crate::journal::{Answer, Call, Journal, Look, Step};
 use crate::model::moment::Moment;
 use crate::model::operation::{Generation, OperationFacts, OperationState};
 use crate::model::outcome::{Outcome, Started};
-use crate::model::request::{ExecRequest, KeyedOptions, Method};
+use crate::model::request::{ExecRequest, KeyedOptions};
 use crate::model::sink::Sink;
 use crate::model::timing::Millis;
 use crate::operation::elevate::Elevated;
@@ -60,10 +60,7 @@ pub(super) async fn keyed<S: Sink>(
 ) -> Ended {
     let mut trip =
         Trip::new(&request.destination, (begun, request.connection.deadline), request.run.effect, sink, signals);
-    if let Some(elevation) = &request.run.elevation {
-        let by = if elevation.method == Method::Su { &["--su", "--as"][..] } else { &["--as"] };
-        trip.rights = by.iter().copied().chain([&*elevation.user]).map(str::to_owned).collect();
-    }
+    trip.name_rights(request.run.elevation.as_ref());
     let mut keyed = Keyed { request, options, trip, wait: None, passed: Passed::default() };
     let fault = match state_dir {
         Some(state_dir) => keyed.go(state_dir).await.err(),

@@ -61,7 +61,8 @@ pub async fn ops<S: Sink>(
         OpsRequest::Resolve(call, verdict) => (call, Verb::Resolve(verdict)),
     };
     let limits = (begun, call.connection.deadline);
-    let trip = Trip::new(&call.destination, limits, request.effect(), sink, signals);
+    let mut trip = Trip::new(&call.destination, limits, request.effect(), sink, signals);
+    trip.name_rights(call.elevation.as_ref());
     let mut errand = Errand { call, verb, state_dir, trip, met: false };
     let result = errand.go().await;
     let finished = &mut errand.trip.finished;
