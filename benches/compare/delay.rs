@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -43,28 +43,35 @@ fn carry(client: &TcpStream, server: &TcpStream, one_way: Duration) -> std::io::
     for (from, to) in [(client, server), (server, client)] {
         let (from, to) = (from.try_clone()?, to.try_clone()?);
         let (sender, receiver) = sync_channel(ON_THEIR_WAY);
-        thread::spawn(move || take(from, &sender, one_way));
-        thread::spawn(move || give(to, &receiver));
+        let (empty, used) = channel();
+        thread::spawn(move || take(from, &sender, &used, one_way));
+        thread::spawn(move || give(to, &receiver, &empty));
     }
     Ok(())
 }
 
-/// Notes when each piece is due.
-fn take(mut from: TcpStream, due: &SyncSender<(Instant, Vec<u8>)>, one_way: Duration) {
-    let mut buffer = vec![0; CHUNK];
-    while let Ok(n @ 1..) = from.read(&mut buffer) {
-        if due.send((Instant::now() + one_way, buffer[..n].to_vec())).is_err() {
+/// A buffer, and how much of it is a piece.
+type Piece = (Vec<u8>, usize);
+
+/// Notes when each piece is due. Buffers are used again: fresh memory would cost more than the copies, and distance costs nothing.
+fn take(mut from: TcpStream, due: &SyncSender<(Instant, Piece)>, used: &Receiver<Vec<u8>>, one_way: Duration) {
+    loop {
+        let mut buffer = used.try_recv().unwrap_or_else(|_| vec![0; CHUNK]);
+        let Ok(length @ 1..) = from.read(&mut buffer) else { return };
+        if due.send((Instant::now() + one_way, (buffer, length))).is_err() {
             return;
         }
     }
 }
 
-fn give(mut to: TcpStream, due: &Receiver<(Instant, Vec<u8>)>) {
-    for (at, piece) in due {
+fn give(mut to: TcpStream, due: &Receiver<(Instant, Piece)>, empty: &Sender<Vec<u8>>) {
+    for (at, (buffer, length)) in due {
         wait_until(at);
-        if to.write_all(&piece).is_err() {
+        if to.write_all(&buffer[..length]).is_err() {
             break;
         }
+        // Where nobody takes it any more, it is freed.
+        let _ = empty.send(buffer);
     }
     let _ = to.shutdown(Shutdown::Write);
 }

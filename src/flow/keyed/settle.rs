@@ -17,8 +17,9 @@ use crate::operation::durable::request::Request;
 use crate::operation::durable::talk::Said;
 use crate::operation::durable::wire::{End, Event};
 
-/// How long the host may take to say that it heard what it need not keep any more.
-const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(3);
+/// How long we wait to hear that the host knows what it need not keep any more: enough where it is near, and no round trip where
+/// it is far. It is told in any case.
+const ACKNOWLEDGED_WITHIN: Duration = Duration::from_millis(50);
 
 impl<S: Sink> Keyed<'_, S> {
     /// Tells what is recorded. Nobody is contacted.

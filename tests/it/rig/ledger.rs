@@ -207,6 +207,13 @@ impl Operation<'_> {
         registers
     }
 
+    /// The same once the host has heard that the outcome was collected.
+    pub fn acknowledged(&self) -> BTreeMap<String, String> {
+        wait::until("the acknowledgement to arrive", Duration::from_secs(15), || {
+            Some(self.registers()).filter(|all| all.keys().any(|name| name.ends_with("/ack")))
+        })
+    }
+
     fn generations(&self) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(self.home.join(".local/state/ssh-cli/ops1/k")) else { return Vec::new() };
         let ours = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&self.hash));
