@@ -1,7 +1,8 @@
 //! A long way on loopback: what comes in goes out later by a fixed time, at any throughput.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,26 +16,51 @@ const CHUNK: usize = 256 * 1024;
 /// Chunks on their way: 2 GiB/s for 250 ms, and a bound where the far end does not read.
 const ON_THEIR_WAY: usize = 2048;
 
-/// Lives as long as the process: its threads end with their connections.
+/// The word that makes this program the proxy.
+pub const WORD: &str = "--delay";
+
+/// A process of its own, since the clients would have its memory in the figure of their peak. Ended with this.
 pub struct DelayProxy {
     pub port: u16,
+    process: Child,
 }
 
 impl DelayProxy {
     /// Before this port of loopback, `one_way` late in each direction.
     pub fn start(target: u16, one_way: Duration) -> Fallible<Self> {
-        let listener = TcpListener::bind("127.0.0.1:0")?;
-        let port = listener.local_addr()?.port();
-        thread::spawn(move || {
-            for client in listener.incoming().flatten() {
-                if let Ok(server) = TcpStream::connect(("127.0.0.1", target)) {
-                    // A connection that cannot be carried shows itself at both ends.
-                    let _ = carry(&client, &server, one_way);
-                }
-            }
-        });
-        Ok(Self { port })
+        let late = one_way.as_micros().to_string();
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args([WORD, &target.to_string(), &late]).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut proxy = Self { port: 0, process: command.spawn()? };
+        let said = proxy.process.stdout.take().ok_or("no standard output")?;
+        let mut line = String::new();
+        BufReader::new(said).read_line(&mut line)?;
+        proxy.port = line.trim().parse()?;
+        Ok(proxy)
     }
+}
+
+impl Drop for DelayProxy {
+    fn drop(&mut self) {
+        // One that has ended by itself is only to be reaped.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The proxy: the port before which it stands, and microseconds. Says on which port, and goes on until it is ended.
+pub fn serve(args: &[String]) -> Fallible<()> {
+    let [target, late] = args else { return Err("a port and a time are missing".into()) };
+    let (target, one_way) = (target.parse::<u16>()?, Duration::from_micros(late.parse()?));
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    println!("{}", listener.local_addr()?.port());
+    for client in listener.incoming().flatten() {
+        if let Ok(server) = TcpStream::connect(("127.0.0.1", target)) {
+            // A connection that cannot be carried shows itself at both ends.
+            let _ = carry(&client, &server, one_way);
+        }
+    }
+    Ok(())
 }
 
 fn carry(client: &TcpStream, server: &TcpStream, one_way: Duration) -> std::io::Result<()> {

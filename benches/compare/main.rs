@@ -22,6 +22,11 @@ type Fallible<T> = Result<T, Box<dyn Error>>;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
+    if let [word, rest @ ..] = &args[..]
+        && word == delay::WORD
+    {
+        return ended(delay::serve(rest));
+    }
     // `cargo bench` says --bench; a test runner that only looks for tests does not.
     if !args.iter().any(|arg| arg == "--bench") {
         eprintln!("this is run by `cargo bench --bench compare`");
@@ -30,7 +35,11 @@ fn main() -> ExitCode {
     let quick = args.iter().any(|arg| arg == "--quick");
     let only = args.into_iter().filter(|arg| !arg.starts_with('-')).collect();
     let plan = Plan { only, ..if quick { QUICK } else { FULL } };
-    match compare(&plan) {
+    ended(compare(&plan))
+}
+
+fn ended(result: Fallible<()>) -> ExitCode {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("compare: {error}");

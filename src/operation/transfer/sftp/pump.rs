@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use futures_util::future::try_join_all;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 
 use super::feed::{Feed, read_stream};
@@ -31,21 +30,38 @@ pub enum Broke {
     There(Denied),
 }
 
-/// Writes all that is left of the source.
+/// Writes all that is left of the source. Further lanes join when they are ready, and those that come too late are not waited for.
+/// Those that joined are returned with the result.
 pub async fn pump<S: Sink>(
     work: &Work<'_, '_, S>,
-    lanes: &[Lane],
+    first: Lane,
+    mut more: FuturesUnordered<impl Future<Output = Option<Lane>>>,
     feed: &RefCell<Feed>,
     below: &[u8],
-) -> Result<(), Broke> {
-    match lanes {
-        [lane] => carry(work, lane, feed, below).await,
-        lanes => try_join_all(lanes.iter().map(|lane| carry(work, lane, feed, below))).await.map(drop),
+) -> (Result<(), Broke>, Vec<Lane>) {
+    let mut joined = Vec::new();
+    let carry = |lane| carry(work, lane, feed, below);
+    let mut busy = FuturesUnordered::from_iter([carry(first)]);
+    loop {
+        tokio::select! {
+            biased;
+            done = busy.next() => match done {
+                // One that ends has found nothing more to take.
+                Some(Ok(())) => more.clear(),
+                Some(Err(broke)) => return (Err(broke), joined),
+                None => return (Ok(()), joined),
+            },
+            Some(lane) = more.next() => if let Some(lane) = lane {
+                joined.push(lane.clone());
+                busy.push(carry(lane));
+            },
+        }
     }
 }
 
 /// One lane: takes the next piece whenever there is room.
-async fn carry<S: Sink>(work: &Work<'_, '_, S>, lane: &Lane, feed: &RefCell<Feed>, below: &[u8]) -> Result<(), Broke> {
+async fn carry<S: Sink>(work: &Work<'_, '_, S>, lane: Lane, feed: &RefCell<Feed>, below: &[u8]) -> Result<(), Broke> {
+    lane.remote.sized().await;
     let window = &lane.remote.writing;
     let mut on_their_way = FuturesUnordered::new();
     loop {

@@ -176,18 +176,17 @@ async fn fill<S: Sink>(
     feed: &RefCell<Feed>,
     below: &[u8],
 ) -> Result<(), Fault> {
-    let mut lanes = vec![Lane { remote: Rc::clone(&work.remote), handle: writing.handle.clone() }];
+    let first = Lane { remote: Rc::clone(&work.remote), handle: writing.handle.clone() };
     let left = feed.borrow().size().map_or(0, |size| size.saturating_sub(feed.borrow().at()));
-    if left >= STRIPED {
-        for remote in work.stripes().await {
-            // What a further channel cannot open, the first one writes alone.
-            if let Ok(handle) = remote.open(&writing.path, open::WRITE, None).await {
-                lanes.push(Lane { remote: Rc::clone(remote), handle });
-            }
-        }
-    }
-    let pumped = pump(work, &lanes, feed, below).await;
-    for lane in &lanes[1..] {
+    let stripes = if left >= STRIPED { work.stripes() } else { &[] };
+    let more = stripes.iter().map(|stripe| async {
+        let remote = stripe.clone().await?;
+        // What a further channel cannot open, the others write without it.
+        let handle = remote.open(&writing.path, open::WRITE, None).await.ok()?;
+        Some(Lane { remote, handle })
+    });
+    let (pumped, joined) = pump(work, first, more.collect(), feed, below).await;
+    for lane in &joined {
         let closed = lane.remote.close(&lane.handle).await;
         if let (Ok(()), Err(denied)) = (&pumped, closed) {
             return Err(work.explain(denied, &writing.path, Act::Write).await);

@@ -1,9 +1,13 @@
 //! The operations of the server, one function each. A request goes out when the function is called; its answer is waited for
 //! when the future is: several of them in a row make one flight.
 
+use std::cell::Cell;
+use std::fmt;
 use std::future::Future;
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
+use futures_util::future::LocalBoxFuture;
 
 use super::attributes::Attributes;
 use super::client::{Client, Opening};
@@ -19,16 +23,23 @@ use crate::operation::transfer::Broken;
 pub const PATH_MOST: usize = 8192;
 
 /// A server.
-#[derive(Debug)]
 pub struct Remote {
     client: Client,
     extensions: Extensions,
-    /// The most that one `READ` or `WRITE` may carry.
-    limits: Sizes,
+    /// The most that one `READ` or `WRITE` may carry, as far as that is known.
+    sizes: Cell<Sizes>,
+    /// Where that was asked for, and not answered yet.
+    limits: Cell<Option<LocalBoxFuture<'static, Option<Sizes>>>>,
     /// What may be on its way to it.
     pub writing: Window,
     /// What may be on its way from it.
     pub reading: Window,
+}
+
+impl fmt::Debug for Remote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Remote").field("client", &self.client).finish_non_exhaustive()
+    }
 }
 
 /// Why an operation was not done.
@@ -107,27 +118,43 @@ impl Beginning {
         let Self { client, opening } = self;
         let home = client.ask(Packet::about(kind::REALPATH, b"."));
         let extensions = Extensions::of(&opening.answer().await?);
-        let limits = extensions.limits.then(|| client.ask(Packet::extended("limits@openssh.com")));
+        let limits = extensions.limits.then(|| {
+            let answer = client.ask(Packet::extended("limits@openssh.com"));
+            let sizes = async move {
+                match answer.await {
+                    Ok(Reply::Extended(limits)) => Sizes::of(limits),
+                    _ => None,
+                }
+            };
+            sizes.boxed_local()
+        });
         let home = one_name(home.await).unwrap_or_else(|_| b".".to_vec());
-        let mut sizes = Sizes::GUARANTEED;
-        if let Some(limits) = limits
-            && let Ok(Reply::Extended(limits)) = limits.await
-        {
-            sizes = Sizes::of(limits).unwrap_or(sizes);
-        }
+        let sizes = Sizes::GUARANTEED;
         let (writing, reading) = (Window::new(most, sizes.write), Window::new(most, sizes.read));
         if !client.is_usable() {
             // It says how it ended.
             client.ask(Packet::about(kind::REALPATH, b".")).await?;
         }
-        Ok((Remote { client, extensions, limits: sizes, writing, reading }, home))
+        let (sizes, limits) = (Cell::new(sizes), Cell::new(limits));
+        Ok((Remote { client, extensions, sizes, limits, writing, reading }, home))
     }
 }
 
 impl Remote {
+    /// Waits for what the server says of its limits. Asked for in the beginning, it comes before the answer to what was asked
+    /// later, so that nobody waits long who has opened a file.
+    pub async fn sized(&self) {
+        let Some(limits) = self.limits.take() else { return };
+        if let Some(sizes) = limits.await {
+            self.sizes.set(sizes);
+            self.writing.in_requests_of(sizes.write);
+            self.reading.in_requests_of(sizes.read);
+        }
+    }
+
     /// What one `WRITE` may carry.
     pub fn write_max(&self) -> usize {
-        self.limits.write
+        self.sizes.get().write
     }
 
     /// The channel itself.

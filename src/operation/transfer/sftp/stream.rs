@@ -18,6 +18,7 @@ pub async fn stream<S: Sink>(
     mut take: impl AsyncFnMut(Bytes) -> Result<(), Fault>,
 ) -> Result<u64, Broke> {
     let (remote, window) = (&work.remote, &work.remote.reading);
+    remote.sized().await;
     let end = from.saturating_add(length);
     let (mut asked, mut at) = (from, from);
     let mut on_their_way = VecDeque::new();

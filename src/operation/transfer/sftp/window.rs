@@ -64,6 +64,11 @@ impl Window {
         size.max(REQUEST_MIN).min(state.request_max)
     }
 
+    /// From now on requests have at most so many bytes.
+    pub fn in_requests_of(&self, bytes: usize) {
+        self.state.borrow_mut().request_max = bytes;
+    }
+
     /// From now on at most so much.
     pub fn at_most(&self, most: usize) {
         let excess = {
@@ -90,9 +95,9 @@ impl Window {
         state.least = Some(least);
         let queue = took.saturating_sub(least);
         if queue <= least.max(JITTER) {
-            // Only where the window is what holds it up.
+            // Only where the window is what holds it up: four times as much a round trip later.
             if self.room.available_permits() < bytes {
-                let more = bytes.min(state.most.saturating_sub(state.limit));
+                let more = (3 * bytes).min(state.most.saturating_sub(state.limit));
                 state.limit += more;
                 let paid = more.min(state.debt);
                 state.debt -= paid;

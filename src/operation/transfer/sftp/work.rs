@@ -1,10 +1,12 @@
 //! What all of one copy shares.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
+use futures_util::future::{LocalBoxFuture, Shared};
 use tokio::time::Instant;
 
 use super::attributes::Attributes;
@@ -36,6 +38,9 @@ const SERVER_PATIENCE: Duration = Duration::from_secs(15);
 /// Progress is told so often.
 const TELL_EVERY: Duration = Duration::from_millis(100);
 
+/// A further channel, once it is open; none where it is not to be had.
+pub type Stripe<'a> = Shared<LocalBoxFuture<'a, Option<Rc<Remote>>>>;
+
 /// A copy that has begun.
 pub struct Work<'a, 'j, S> {
     /// What to do.
@@ -59,7 +64,7 @@ pub struct Work<'a, 'j, S> {
     /// How many files were staged.
     staged: Cell<u32>,
     line: Line<'a>,
-    stripes: tokio::sync::OnceCell<Vec<Rc<Remote>>>,
+    stripes: OnceCell<Vec<Stripe<'a>>>,
     moved: Cell<u64>,
     told: Cell<Option<Instant>>,
 }
@@ -111,7 +116,7 @@ impl<'a, 'j, S: Sink> Work<'a, 'j, S> {
         let remote = Rc::new(remote);
         *job.remote.borrow_mut() = Some(Rc::clone(&remote));
         let near = RefCell::default();
-        let (stripes, told) = (tokio::sync::OnceCell::new(), Cell::new(None));
+        let (stripes, told) = (OnceCell::new(), Cell::new(None));
         let (total, no_hasher, moved) = (Cell::new(None), Cell::new(false), Cell::new(0));
         let (account, text_first) = (Cell::new(None), tokio::sync::OnceCell::new());
         let staged = Cell::new(0);
@@ -249,8 +254,9 @@ impl<'a, 'j, S: Sink> Work<'a, 'j, S> {
         }
     }
 
-    /// Further channels for a large upload, where they are worth it and are to be had.
-    pub async fn stripes(&self) -> &[Rc<Remote>] {
+    /// Further channels for a large upload, where they are worth it: each where it is to be had. Whoever does not wait for one to
+    /// the end leaves it to the next who does.
+    pub fn stripes(&self) -> &[Stripe<'a>] {
         // Sudo would be asked once more for each, and a part that was written in several places cannot be continued.
         if self.line.rights.is_some() || self.options().resume {
             return &[];
@@ -258,23 +264,26 @@ impl<'a, 'j, S: Sink> Work<'a, 'j, S> {
         if self.remote.client().round_trip().is_none_or(|took| took < STRIPES_WORTH) {
             return &[];
         }
-        let opened = self.stripes.get_or_init(|| async {
-            let more = (1..STRIPES).map(|_| async {
-                let patience = Patience::new(Some(STRIPE_PATIENCE), None);
-                let ready = async {
-                    let channel = self.line.session.open_channel(&patience, self.line.address).await?;
-                    Ok::<_, Broken>(Beginning::on(channel).await.ready(ON_ITS_WAY / STRIPES).await?.0)
-                };
-                tokio::time::timeout(STRIPE_PATIENCE, ready).await.ok()?.ok().map(Rc::new)
-            });
-            let opened: Vec<_> = futures_util::future::join_all(more).await.into_iter().flatten().collect();
-            log::info!("{} more channels for large files", opened.len());
-            if !opened.is_empty() {
-                self.remote.writing.at_most(ON_ITS_WAY / STRIPES);
-            }
-            opened
-        });
-        opened.await
+        self.stripes.get_or_init(|| {
+            let (line, first) = (self.line, Rc::clone(&self.remote));
+            (1..STRIPES)
+                .map(|_| {
+                    let first = Rc::clone(&first);
+                    let opened = async move {
+                        let patience = Patience::new(Some(STRIPE_PATIENCE), None);
+                        let ready = async {
+                            let channel = line.session.open_channel(&patience, line.address).await?;
+                            Ok::<_, Broken>(Beginning::on(channel).await.ready(ON_ITS_WAY / STRIPES).await?.0)
+                        };
+                        let opened = tokio::time::timeout(STRIPE_PATIENCE, ready).await.ok()?.ok()?;
+                        first.writing.at_most(ON_ITS_WAY / STRIPES);
+                        log::info!("one more channel for large files");
+                        Some(Rc::new(opened))
+                    };
+                    opened.boxed_local().shared()
+                })
+                .collect()
+        })
     }
 
     /// A request that changes the target is handed over.
