@@ -124,14 +124,25 @@ fn waiting_ends_and_the_operation_goes_on() {
     assert_eq!(shown(&run.json()), OUTPUT, "{run}");
 }
 
-/// We do not wait for a far host to say that it heard us, and it hears us all the same.
+/// We do not wait for a far host to say that it heard us, and it hears us all the same, even where the end of the connection arrives
+/// together with what was said last.
 #[test]
 fn a_far_host_hears_that_its_outcome_was_collected() {
     for keeper in [Keeper::start(), Keeper::dropbear()].into_iter().flatten() {
         let operation = keeper.operation("true");
         let far = keeper.proxy().delay(Way::Up, DISTANCE).delay(Way::Down, DISTANCE).start();
-        let run = operation.cli().via(&far).run();
-        operation.ran_once(&run, "far away");
+        operation.ran_once(&operation.cli().via(&far).run(), "far away");
+        operation.acknowledged();
+    }
+    let Some(keeper) = Keeper::start() else { return };
+    let whole = keeper.proxy().noting().start();
+    let operation = keeper.operation("true");
+    operation.ran_once(&operation.cli().via(&whole).run(), "unbroken");
+    let [up, _] = whole.borders();
+    for after in up.into_iter().rev().take(5) {
+        let operation = keeper.operation("true");
+        let held_up = keeper.proxy().stall(Way::Up, after, DISTANCE * 2).start();
+        operation.ran_once(&operation.cli().via(&held_up).run(), "held up");
         operation.acknowledged();
     }
 }

@@ -211,6 +211,25 @@ fn a_long_way_does_not_make_it_slow() {
     same(&here.join("far"), &here.join("back"));
 }
 
+/// As many channels as it gets carry a large upload, and one is enough.
+#[test]
+fn further_channels_join_a_large_upload_where_they_are_to_be_had() {
+    for (sessions, least, most) in [(10, 2, 10), (2, 2, 2), (1, 1, 1)] {
+        let sshd = Sshd::build().line(&format!("MaxSessions {sessions}")).start();
+        let (here, there) = (Scratch::new(), sshd.shared_dir());
+        here.file("far", (0..12_u32 << 20).flat_map(u32::to_le_bytes).collect::<Vec<u8>>());
+        let later = Duration::from_millis(25);
+        let far = sshd.proxy().delay(Way::Up, later).delay(Way::Down, later).start();
+        let line = format!("scp --verify {} DEST:{}/", here.join("far").display(), there.display());
+        let run = sshd.cli(&line).via(&far).limit(Duration::from_secs(120)).run();
+        run.succeeded();
+        same(&here.join("far"), &there.join("far"));
+        assert_eq!(names(&there), ["far"], "{run}");
+        let begun = sshd.log().matches("subsystem 'sftp'").count();
+        assert!((least..=most).contains(&begun), "{sessions} sessions, {begun} servers: {run}");
+    }
+}
+
 #[test]
 fn two_thousand_files_go_over_one_connection() {
     let sshd = Sshd::start();
