@@ -7,6 +7,7 @@ use std::time::Duration;
 use russh::Names;
 use russh::compression::Compression;
 use russh::keys::PublicKeyOrCertificate;
+use tokio::sync::Notify;
 
 use super::handler::ServerKey;
 use super::kexinit::Opening;
@@ -31,6 +32,7 @@ pub struct HostKeySeen {
 #[derive(Debug, Default)]
 pub struct Link {
     sent: AtomicU64,
+    at_rest: Notify,
     facts: Mutex<Facts>,
 }
 
@@ -64,6 +66,16 @@ impl Link {
     /// How many bytes were handed to the kernel so far.
     pub fn bytes_sent(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)
+    }
+
+    /// The stream was closed: what was to be sent was handed to the kernel, or never will be.
+    pub(super) fn carries_no_more(&self) {
+        self.at_rest.notify_one();
+    }
+
+    /// Waits for that.
+    pub(super) async fn rests(&self) {
+        self.at_rest.notified().await;
     }
 
     /// Bytes came in. Only the first are kept.

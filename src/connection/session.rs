@@ -78,6 +78,22 @@ impl Session {
         if self.handle.is_closed() { Err(channel::SessionEnded) } else { Ok(()) }
     }
 
+    /// Goes without a goodbye, from the last hop first, when all that was said has been handed to the kernel: sshd drops what it
+    /// has not passed on to the command when it reads `SSH_MSG_DISCONNECT`, and passes it on when the stream just ends. No
+    /// channel of it may be held any more.
+    pub async fn leave(self) {
+        let parting = async {
+            let mut next = Some(Box::new(self));
+            while let Some(session) = next {
+                let Session { handle, link, before, _proxy, .. } = *session;
+                drop(handle);
+                link.rests().await;
+                next = before;
+            }
+        };
+        let _ = tokio::time::timeout(FAREWELL, parting).await;
+    }
+
     /// Says goodbye, to the last hop first, and gives the sessions a moment to send it.
     pub async fn close(self) {
         let farewell = async {

@@ -43,6 +43,12 @@ impl<T: Transport> Wire<T> {
     }
 }
 
+impl<T> Drop for Wire<T> {
+    fn drop(&mut self) {
+        self.link.carries_no_more();
+    }
+}
+
 impl<T: Transport> AsyncRead for Wire<T> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buf.filled().len();

@@ -215,7 +215,7 @@ fn a_long_way_does_not_make_it_slow() {
 #[test]
 fn further_channels_join_a_large_upload_where_they_are_to_be_had() {
     for (sessions, least, most) in [(10, 2, 10), (2, 2, 2), (1, 1, 1)] {
-        let sshd = Sshd::build().line(&format!("MaxSessions {sessions}")).start();
+        let sshd = Sshd::build().line(format!("MaxSessions {sessions}")).start();
         let (here, there) = (Scratch::new(), sshd.shared_dir());
         here.file("far", (0..12_u32 << 20).flat_map(u32::to_le_bytes).collect::<Vec<u8>>());
         let later = Duration::from_millis(25);

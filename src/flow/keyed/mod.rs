@@ -239,7 +239,7 @@ impl<S: Sink> Keyed<'_, S> {
         let host_key = progress.link.host_key_seen().map(|seen| seen.shown).unwrap_or_default();
         let visited = visit::visit(self, journal, call, look, ready, (&session, channel, host_key)).await;
         self.trip.finished.timing.run = Some(Millis(clock.elapsed()));
-        session.close().await;
+        session.leave().await;
         visited
     }
 }
