@@ -28,7 +28,7 @@ use crate::operation::transfer::{Broken, Job, Line};
 /// What may be on its way at any time, in bytes, over all files and channels.
 const ON_ITS_WAY: usize = 16 << 20;
 /// So many channels carry one large upload: each has a window of its own on the host, which a long path would wait for.
-const STRIPES: usize = 4;
+const STRIPES: usize = 6;
 /// With answers that come faster than this, one channel's window is enough.
 const STRIPES_WORTH: Duration = Duration::from_millis(4);
 /// How long further channels are waited for.
