@@ -384,6 +384,20 @@ impl Call {
     }
 }
 
+impl Drop for Host {
+    /// Whoever still keeps a receipt here would try to publish into what is gone, for half an hour.
+    fn drop(&mut self) {
+        let ours = format!("_d={}/", self.home.display());
+        for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+            let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+            let environ = fs::read(entry.path().join("environ")).unwrap_or_default();
+            if environ.split(|b| *b == 0).any(|name| name.starts_with(ours.as_bytes())) {
+                signal(pid, Signal::KILL);
+            }
+        }
+    }
+}
+
 impl Drop for Call {
     fn drop(&mut self) {
         self.stdin = None;
